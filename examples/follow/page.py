@@ -3,6 +3,7 @@
 """page.py NAME - print a page: from the belt, or from PostgreSQL, of which PGHOST and so on tell.
 
     hbctl create pages --ttl 1h
+    hbfollow --print-sql | psql shop
     psql -f page.sql shop
     hbfollow -b pages --channel page postgresql:///shop &
     PGDATABASE=shop python3 page.py home

@@ -218,7 +218,8 @@ class Redis(Process):
                      '--tls-key-file', f'{ours}/server.key', '--tls-ca-cert-file', f'{ours}/ca.pem',
                      '--tls-auth-clients', 'optional']
         super().__init__(['redis-server', *ports, '--bind', HOST, '--unixsocket', self.path, '--save', '',
-                          '--dir', DIRECTORY, '--enable-debug-command', 'yes', *words])
+                          '--dir', DIRECTORY, '--dbfilename', f'{self.port}.rdb', '--enable-debug-command', 'yes',
+                          *words])
         self.client = self.connect()
 
     def connect(self, **more):
@@ -274,13 +275,13 @@ class PostgreSQL(Process):
         os.chmod(data, 0o700)
         return data
 
-    def connect(self):
+    def connect(self, database='postgres'):
         """A client that commits each statement, when the server answers."""
         import psycopg2
 
         def try_it():
             try:
-                return psycopg2.connect(host=HOST, port=self.port, user='nobody', dbname='postgres')
+                return psycopg2.connect(host=HOST, port=self.port, user='nobody', dbname=database)
             except psycopg2.OperationalError:
                 return None
         connection = at_last(try_it)
@@ -292,7 +293,8 @@ class PostgreSQL(Process):
     def run(self, statement, *values):
         """Run a statement. Returns its rows, if it has any."""
         with self.client.cursor() as cursor:
-            cursor.execute(statement, values)
+            # Without values, a % stands for itself.
+            cursor.execute(statement, values or None)
             return cursor.fetchall() if cursor.description else None
 
     def url(self, query='', user='nobody'):
@@ -303,10 +305,61 @@ class PostgreSQL(Process):
         return PostgreSQL(*self.words, port=self.port, data=self.data)
 
 
+class Pool(Process):
+    """pgbouncer, at a port of HOST: few sessions of a PostgreSQL for many clients."""
+
+    def __init__(self, server, mode):
+        self.port = new_port()
+        self._file = new_path('.ini')
+        self._server = server
+        self.set_mode(mode)
+        super().__init__(['pgbouncer', '-u', 'nobody', self._file])
+        if not at_last(self._answers):
+            raise RuntimeError(f'pgbouncer does not answer: {self.said()}')
+
+    def set_mode(self, mode):
+        """Write its configuration; a running pool reads it when it gets SIGHUP."""
+        with open(self._file, 'w', encoding='ascii') as file:
+            file.write(f"""[databases]
+* = host={HOST} port={self._server.port} user=nobody
+[pgbouncer]
+listen_addr = {HOST}
+listen_port = {self.port}
+unix_socket_dir =
+auth_type = any
+pool_mode = {mode}
+default_pool_size = 5
+ignore_startup_parameters = extra_float_digits
+""")
+
+    def _answers(self):
+        try:
+            self.connect().close()
+            return True
+        except Exception:  # psycopg2 is imported late
+            return False
+
+    def connect(self):
+        """A client that commits each statement."""
+        import psycopg2
+        connection = psycopg2.connect(host=HOST, port=self.port, user='nobody', dbname='postgres')
+        connection.autocommit = True
+        return connection
+
+    def url(self):
+        return f'postgresql://nobody@{HOST}:{self.port}/postgres'
+
+
 def manual():
     """The lines of hbfollow(8)."""
     with open(f'{HERE}/../../docs/hbfollow.8', encoding='ascii') as page:
         return page.read().splitlines()
+
+
+def install_functions(server):
+    """Give a PostgreSQL the functions that hbfollow prints."""
+    program = 'hbfollow-fake' if FAKE else 'hbfollow'
+    server.run(subprocess.run([program, '--print-sql'], check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def manual_block(first):

@@ -8,13 +8,13 @@
 #include "metrics.h"
 
 static const struct metrics figures = {
-	.belt = "a\"b\\c\nd", .engine = "redis", .is_following = true, .has_belt = true,
-	.since = 1700000000, .delay = 0.000125, .told = 1234567890123, .unfit = 1, .removed = 2,
-	.clears = 3, .losses = 4,
+	.belt = "a\"b\\c\nd", .engine = "redis", .is_following = true, .is_replica = true,
+	.has_belt = true, .since = 1700000000, .delay = 0.000125, .told = 1234567890123,
+	.unfit = 1, .removed = 2, .clears = 3, .losses = 4,
 };
 
 static const char * const values[] = {
-	"state 1", "belt 1", "since_seconds 1700000000", "delay_seconds 0.000125",
+	"state 1", "replica 1", "belt 1", "since_seconds 1700000000", "delay_seconds 0.000125",
 	"keys_total 1234567890123", "keys_unfit_total 1", "keys_removed_total 2", "clears_total 3",
 	"losses_total 4",
 };

@@ -38,7 +38,8 @@ static void test_defaults(void)
 	is_int(options.detect_ms, 1000, "a loss is detected within a second by default");
 	is_int(options.offline_ms, 1000, "a lost engine clears each second by default");
 	ok(!options.keys.count && !options.channel_count && !options.user && !options.metrics &&
-	   !options.password_file && !options.verbose, "all else is off by default");
+	   !options.password_file && !options.verbose && !options.replica,
+	   "all else is off by default");
 }
 
 static void test_all(void)
@@ -59,6 +60,9 @@ static void test_all(void)
 	   same(options.keys.rules[1].to, "b") && same(options.keys.rules[2].to, "") &&
 	   !options.keys.rules[3].from_len && same(options.keys.rules[3].to, "d"),
 	   "rules are kept in their order");
+	is_int(parse("--replica redis://db"), 0, "a replica is allowed");
+	ok(options.replica && options.detect_ms == 30000,
+	   "with --replica a loss is detected within 30 seconds");
 	parse("--map a=b=c redis://db");
 	ok(options.keys.rules[0].from_len == 1 && same(options.keys.rules[0].to, "b=c"),
 	   "a rule is cut at the first =");
@@ -95,6 +99,8 @@ static const struct refusal {
 	{ "--tls-ca x redis://db", "need rediss://" },
 	{ "--tls-cert x rediss://db", "--tls-cert and --tls-key need each other" },
 	{ "--tls-key x rediss://db", "--tls-cert and --tls-key need each other" },
+	{ "--replica -c a postgresql://db", "--replica is for Redis" },
+	{ "--replica --detect 3s redis://db", "--replica needs a --detect of 4s" },
 	{ "--unknown", "there is no option '--unknown'" },
 	{ "-q", "there is no option -q" },
 	{ "-b", "option '-b' needs an argument" },
@@ -121,6 +127,9 @@ static void test_printed(void)
 	   "help has the usage and the options");
 	is_int(parse("-V"), 1, "--version ends with exit status 0");
 	ok(message_is("hbfollow 0"), "--version prints the version");
+	is_int(parse("--print-sql"), 1, "--print-sql ends with exit status 0");
+	ok(strstr(message, "FUNCTION hashbelt_follow(") && strstr(message, "END $$;\n"),
+	   "--print-sql prints the functions");
 	is_int(parse("--completion bash"), 1, "--completion ends with exit status 0");
 	ok(strstr(message, "complete -F _hbfollow hbfollow") && !strstr(message, "hbserve"),
 	   "completion is for hbfollow");

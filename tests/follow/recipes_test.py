@@ -12,7 +12,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from follow import DIRECTORY, HERE, Belt, Follower, PostgreSQL, Redis, at_last, equal, finish, hbctl, new_path, true
+from follow import (DIRECTORY, HERE, Belt, Follower, PostgreSQL, Redis, at_last, equal, finish, hbctl,
+                    install_functions, new_path, true)
 
 TOP = os.path.join(HERE, '..', '..')
 EXAMPLES = os.path.join(TOP, 'examples', 'follow')
@@ -121,6 +122,7 @@ redis.kill()
 
 # Python
 store = PostgreSQL()
+install_functions(store)
 with open(os.path.join(EXAMPLES, 'page.sql'), encoding='ascii') as file:
     store.run(file.read())
 follower = Follower(belt, '-v', '--channel', 'page', store.url()).wait_until(True)
@@ -137,7 +139,7 @@ write("INSERT INTO page VALUES ('home', 'one')")
 equal('page.py prints the page', 'one', ask('page.py', 'home'))
 module = load('page')
 page = module.page
-store.run("SET session_replication_role = replica; UPDATE page SET content = 'unseen'; RESET session_replication_role")
+store.run("SET hashbelt.quiet = on; UPDATE page SET content = 'unseen'; RESET hashbelt.quiet")
 equal('page.py: the second call does not ask PostgreSQL', 'one', page('home'))
 write("UPDATE page SET content = 'two'")
 equal('page.py: the page has changed', 'two', page('home'))

@@ -71,6 +71,8 @@ static void test_hello(void)
 	} hellos[] = {
 		{ "*4\r\n$2\r\nid\r\n:7\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", true, "a primary" },
 		{ "*4\r\n$4\r\nrole\r\n$7\r\nreplica\r\n$2\r\nid\r\n:7\r\n", true, "a replica" },
+		{ "*6\r\n$2\r\nid\r\n:7\r\n$4\r\nmode\r\n$7\r\ncluster\r\n"
+		  "$4\r\nrole\r\n$6\r\nmaster\r\n", true, "a node of a cluster" },
 		{ "*2\r\n$2\r\nid\r\n:7\r\n", false, "no role" },
 		{ "*2\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", false, "no number" },
 		{ "*4\r\n$2\r\nid\r\n$1\r\n7\r\n$4\r\nrole\r\n$6\r\nmaster\r\n", false,
@@ -80,20 +82,18 @@ static void test_hello(void)
 		{ "*0\r\n", false, "an empty array" },
 		{ "+OK\r\n", false, "a status" },
 	};
-	bool is_replica;
+	struct reply_hello hello;
 	redisReply *reply;
-	long long id;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(hellos); i++) {
 		reply = parse(hellos[i].text);
-		id = 0;
-		is_replica = false;
-		is_int(reply_hello(reply, &id, &is_replica), hellos[i].good, "HELLO: %s",
-		       hellos[i].name);
+		is_int(reply_hello(reply, &hello), hellos[i].good, "HELLO: %s", hellos[i].name);
 		if (hellos[i].good)
-			ok(id == 7 && is_replica == !!strstr(hellos[i].text, "replica"),
-			   "HELLO: the number and the role of %s", hellos[i].name);
+			ok(hello.id == 7 &&
+			   hello.is_replica == !!strstr(hellos[i].text, "replica") &&
+			   hello.is_cluster == !!strstr(hellos[i].text, "cluster"),
+			   "HELLO: the number, the role and the mode of %s", hellos[i].name);
 		freeReplyObject(reply);
 	}
 }
@@ -111,7 +111,8 @@ static void test_info(void)
 		{ "$19\r\n# Server\r\nrun_id:\r\n\r\n", NULL, "an empty number" },
 		{ "$82\r\n# Server\r\nrun_id:" LONG_RUN "\r\n\r\n", NULL,
 		  "a number that is too long" },
-		{ "$10\r\nrun_id:abc\r\n", NULL, "a number without a line before it" },
+		{ "$10\r\nrun_id:abc\r\n", "abc", "a number in the first line" },
+		{ "$11\r\nxrun_id:abc\r\n", NULL, "another name that ends so" },
 		{ "+OK\r\n", NULL, "a status" },
 		{ "$-1\r\n", NULL, "a null" },
 	};
@@ -125,6 +126,58 @@ static void test_info(void)
 		   (!infos[i].run || !strcmp(run, infos[i].run)), "INFO: %s", infos[i].name);
 		freeReplyObject(reply);
 	}
+}
+
+static void test_replication(void)
+{
+	static const struct {
+		const char *text;
+		bool good;
+		struct reply_replication replication;
+		const char *name;
+	} infos[] = {
+		{ "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n", true,
+		  { false, false, -1 }, "a primary" },
+		{ "role:slave\r\nmaster_link_status:up\r\nmaster_last_io_seconds_ago:4\r\n",
+		  true, { true, true, 4 }, "a replica" },
+		{ "role:slave\r\nmaster_link_status:down\r\nmaster_last_io_seconds_ago:-1\r\n",
+		  true, { true, false, -1 }, "a replica without its primary" },
+		{ "role:slave\r\nmaster_link_status:upper\r\n", true, { true, false, -1 },
+		  "a link in another state" },
+		{ "role:slave\r\nmaster_link_status:up\r\n", true, { true, true, -1 },
+		  "a replica that does not say when its primary has sent something" },
+		{ "role:slave\r\nmaster_link_status:up\r\n"
+		  "master_last_io_seconds_ago:9223372036854775807\r\n", true,
+		  { true, true, REPLY_SILENCE_MAX }, "a primary that is silent for all time" },
+		{ "role:slave\r\nmaster_link_status:up\r\nmaster_last_io_seconds_ago:-9\r\n",
+		  true, { true, true, -1 }, "a negative time" },
+		{ "role:slave\r\nmaster_link_status:up\r\nmaster_last_io_seconds_ago:now\r\n",
+		  true, { true, true, -1 }, "a time that is no number" },
+		{ "role:slave\r\n", false, { true, false, -1 }, "a replica without a link" },
+		{ "# Replication\r\nmaster_link_status:up\r\n", false, { false, false, -1 },
+		  "no role" },
+		{ "", false, { false, false, -1 }, "nothing" },
+	};
+	struct reply_replication replication;
+	redisReply *reply;
+	char text[256];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(infos); i++) {
+		snprintf(text, sizeof(text), "$%zu\r\n%s\r\n", strlen(infos[i].text),
+			 infos[i].text);
+		reply = parse(text);
+		is_int(reply_replication(reply, &replication), infos[i].good,
+		       "INFO replication: %s", infos[i].name);
+		ok(replication.is_replica == infos[i].replication.is_replica &&
+		   replication.is_linked == infos[i].replication.is_linked &&
+		   replication.silence == infos[i].replication.silence,
+		   "INFO replication: what %s says", infos[i].name);
+		freeReplyObject(reply);
+	}
+	reply = parse("+OK\r\n");
+	ok(!reply_replication(reply, &replication), "INFO replication: a status");
+	freeReplyObject(reply);
 }
 
 static void test_others(void)
@@ -179,6 +232,7 @@ int main(void)
 	test_told();
 	test_hello();
 	test_info();
+	test_replication();
 	test_others();
 	test_limits();
 	return done_testing();

@@ -46,6 +46,13 @@ for command in ('FLUSHALL', 'FLUSHDB'):
     removes(f'{command} clears', ['page:1', 'other'], [], command)
     belt.put('other')
     redis.client.execute_command('SET', 'other', 'x')
+belt.put('other')
+with redis.client.pipeline(transaction=True) as pipeline:
+    for line in manual_block('MULTI').splitlines()[1:-1]:
+        pipeline.execute_command(*line.split())
+    pipeline.execute()
+true('SWAPDB with a FLUSHDB of an empty database clears', at_last(lambda: not belt.has('other')))
+redis.client.execute_command('SET', 'other', 'x')
 many = [f'page:{i}' for i in range(20000)]
 belt.put('page:first', 'other', *many[:10], *many[-10:])
 redis.client.mset({key: 'x' for key in many})
@@ -144,6 +151,14 @@ many = {f'key {i}': 'x' for i in range(20000)}
 secure.client.mset(many)
 true('TLS: 20000 keys are told', at_last(lambda: follower.figures()['keys_total'] == 20001))
 follower.stop('TLS')
+# The guest knows no names. 127.1 is 127.0.0.1, but a name.
+if FAKE:
+    follower = Follower(belt, '--tls-ca', f'{ours}/ca.pem', url.replace('127.0.0.1', 'localhost')).wait_until(True)
+    follower.stop('TLS: a certificate for the name of the URL')
+follower = Follower(belt, '--tls-ca', f'{ours}/ca.pem', url.replace('127.0.0.1', '127.1'))
+true('TLS: a certificate for another name is refused', at_last(
+    lambda: 'does not follow' in follower.said() and 'ostname mismatch' in follower.said()), follower.said())
+follower.stop('TLS: a certificate for another name')
 secure.client.execute_command('CONFIG', 'SET', 'tls-auth-clients', 'yes')
 follower = Follower(belt, '--tls-ca', f'{ours}/ca.pem', url)
 true('TLS: a server that demands a certificate refuses none', at_last(

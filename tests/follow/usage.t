@@ -24,7 +24,7 @@ in_manual() {
 # complete WORD... - what bash completion offers for the last word.
 complete() {
 	# shellcheck disable=SC2016 # the inner shell expands it
-	bash -c 'source "$1" && shift && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) &&
+	bash -c 'source "$1" && shift && COMP_LINE=$* && COMP_POINT=${#COMP_LINE} &&
 		_hbfollow "$1" "${@: -1}" "${@: -2:1}" && printf "%s\n" "${COMPREPLY[@]}" |
 		sort | paste -s -d " " -' bash "$temporary/completion" "$@"
 }
@@ -42,8 +42,12 @@ result "the manual page has the options of help, and no others" "$(
 	long_options >"$temporary/helped"
 	in_manual | diff "$temporary/helped" - | grep '^[<>]')"
 is "bash completion offers options" 0 '--tls-ca --tls-cert --tls-key' '' complete hbfollow --tl
-is "bash completion offers files" 0 "$temporary/helped" '' complete hbfollow --metrics "$temporary/he"
 is "fish completion offers options" 0 '--tls-ca --tls-cert --tls-key' '' offered 'hbfollow --tl'
 is "zsh reads the script for completion" 0 '' '' zsh -f -c \
 	"fpath=($temporary \$fpath) && autoload -U compinit && compinit -u -D && autoload +X _hbfollow"
+hbfollow --belt shop redis://127.0.0.1/ 2>"$temporary/err"
+status=$?
+result "without the device it exits with status 3, which systemd does not retry, and says so" \
+	"$(grep -q '^hbfollow: there is no device /dev/hashbelt: ' "$temporary/err" || cat "$temporary/err"
+	[ $status = 3 ] || echo "status $status")"
 finish

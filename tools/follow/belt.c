@@ -12,6 +12,7 @@
 #include <hashbelt/client.h>
 
 #include "belt.h"
+#include "status.h"
 
 /**
  * struct belt - the belt
@@ -46,7 +47,7 @@ struct belt {
  *
  * Prints an error on stderr.
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or a negative errno; -ENODEV: there is no device.
  */
 int belt_open(const char *name, struct belt **belt)
 {
@@ -64,7 +65,7 @@ int belt_open(const char *name, struct belt **belt)
 		hashbelt_strerror(NULL, err, HASHBELT_CALL_OPEN, NULL, text, sizeof(text)));
 	free(*belt);
 	*belt = NULL;
-	return err;
+	return open_error(err);
 }
 
 /**

@@ -6,6 +6,7 @@
 #ifndef HBFOLLOW_ENGINE_H
 #define HBFOLLOW_ENGINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,10 +55,11 @@ struct engine_setup {
  * @open:	makes one. Returns NULL after a message on stderr
  * @start:	begins an attempt to follow; may call lost()
  * @ping:	asks each connection for an answer, unless one is awaited
- * @proof:	the time, by clock_us(), at which the last answered question was asked: of the
- *		connection for which that is longest ago
+ * @proof:	the time, by clock_us(), of which answers prove that each change before it was told:
+ *		of the connection for which that is longest ago
  * @delay:	microseconds until the last answer on the connection that tells changes: it comes
  *		behind the changes
+ * @is_replica:	whether the server that is followed, or was last, copies another one
  * @stop:	ends the attempt; also without one
  * @close:	frees it
  */
@@ -68,6 +70,7 @@ struct engine_ops {
 	void (*ping)(struct engine *engine);
 	uint64_t (*proof)(const struct engine *engine);
 	uint64_t (*delay)(const struct engine *engine);
+	bool (*is_replica)(const struct engine *engine);
 	void (*stop)(struct engine *engine);
 	void (*close)(struct engine *engine);
 };

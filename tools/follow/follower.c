@@ -125,6 +125,7 @@ static void write_metrics(struct follower *follower)
 	if (!follower->options->metrics)
 		return;
 	metrics->is_following = follower->is_following;
+	metrics->is_replica = follower->ops->is_replica(follower->engine);
 	metrics->has_belt = belt_is_there(follower->belt);
 	metrics->delay = follower->ops->delay(follower->engine) / 1e6;
 	metrics->removed = belt_removed(follower->belt);
@@ -266,9 +267,12 @@ static void lose_belt(struct follower *follower, int err)
 static void on_following(void *owner)
 {
 	struct follower *follower = owner;
+	const char *text;
 
 	if (follower->is_over)
 		return;
+	text = follower->ops->is_replica(follower->engine) ? "follows a replica" :
+							       "follows a primary";
 	if (clear(follower)) {
 		plan_clear(follower, false);
 		lose(follower, "the belt could not be cleared");
@@ -276,9 +280,9 @@ static void on_following(void *owner)
 	}
 	event_del(follower->events[ON_OFFLINE]);
 	event_del(follower->events[ON_TIMEOUT]);
-	log_line(LOG_TROUBLE, "follows");
+	log_line(LOG_TROUBLE, "%s", text);
 	*follower->reason = '\0';
-	set_state(follower, true, "follows");
+	set_state(follower, true, text);
 }
 
 static void on_removed(void *owner, const char *key, size_t len)
@@ -346,8 +350,8 @@ static unsigned int question_ms(const struct follower *follower)
 }
 
 /*
- * Milliseconds since the last moment of which it is known that each change before it was told: the
- * last question that both ends have answered. It is looked at once in question_ms(). A process
+ * Milliseconds since the last moment of which it is known that each change before it was told, by
+ * what both ends have answered. It is looked at once in question_ms(). A process
  * that was stopped, or a machine that slept, finds that much time has passed, in whatever order
  * events come then.
  */

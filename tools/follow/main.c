@@ -10,11 +10,13 @@
 
 #include "background.h"
 #include "follower.h"
+#include "init_process.h"
 #include "log.h"
 #include "options.h"
 #include "password.h"
 #include "postgresql.h"
 #include "redis.h"
+#include "status.h"
 
 static const struct engine_ops *engine_of(const struct target *target)
 {
@@ -39,14 +41,16 @@ static bool check_password(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options;
-	int status = options_parse(argc, argv, &options);
+	int status;
 
+	init_process_begin();
+	status = options_parse(argc, argv, &options);
 	if (!status) {
 		signal(SIGPIPE, SIG_IGN);
 		log_begin("hbfollow", options.verbose);
-		status = 1 + (check_password(&options) &&
-			      !follower_run(&options, engine_of(&options.target)) ?
-			      EXIT_SUCCESS : EXIT_FAILURE);
+		status = 1 + (check_password(&options) ?
+			      exit_status(follower_run(&options, engine_of(&options.target))) :
+			      EXIT_FAILURE);
 	}
 	options_free(&options);
 	if (background_any())

@@ -46,6 +46,8 @@ static void print(FILE *file, const struct metrics *metrics)
 	} families[] = {
 		{ "state", "gauge", "1: each change in the engine is told; 0: it is lost.",
 		  metrics->is_following },
+		{ "replica", "gauge", "1: the server that is followed, or was last, is a replica.",
+		  metrics->is_replica },
 		{ "belt", "gauge", "1: there is a belt of that name.", metrics->has_belt },
 		{ "since_seconds", "gauge", "Unix time at which the state began.",
 		  metrics->since },

@@ -12,6 +12,7 @@
  * @belt:	the belt's name
  * @engine:	the engine's name
  * @is_following: each change is told
+ * @is_replica:	the server that is followed, or was last, copies another one
  * @has_belt:	there is a belt of that name
  * @since:	the time at which @is_following became what it is
  * @delay:	how long a question last took, behind the changes, seconds
@@ -25,6 +26,7 @@ struct metrics {
 	const char *belt;
 	const char *engine;
 	bool is_following;
+	bool is_replica;
 	bool has_belt;
 	time_t since;
 	double delay;

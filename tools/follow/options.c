@@ -2,16 +2,26 @@
 /* The command line of hbfollow. */
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "duration.h"
 #include "option.h"
 #include "options.h"
+#include "sql.h"
 
 /* Limits of --detect and --offline, milliseconds. */
 #define TIME_MIN	100
 #define TIME_MAX	(60 * 60 * 1000)
+
+/*
+ * --detect of a primary, unless given; and of a replica, and the least one: half of it is for the
+ * silence of its primary, which sends something each 10 seconds, and seconds are rounded.
+ */
+#define DETECT_PRIMARY	1000
+#define DETECT_REPLICA	30000
+#define DETECT_REPLICA_MIN 4000
 
 static int parse_map(const struct option_reader *reader, const struct option_row *row,
 		     const char *text)
@@ -67,6 +77,16 @@ static int parse_time(const struct option_reader *reader, const struct option_ro
 	return OPTION_FINE;
 }
 
+static int print_sql(const struct option_reader *reader, const struct option_row *row,
+		     const char *text)
+{
+	(void)reader;
+	(void)row;
+	(void)text;
+	fputs(sql_functions, stdout);
+	return OPTION_STOP;
+}
+
 static const struct option_row rows[] = {
 	{ OPTION_SETS(belt, "belt", 'b', "BELT", "the belt (" HASHBELT_DEFAULT_BELT ")",
 		      option_text) },
@@ -85,14 +105,18 @@ static const struct option_row rows[] = {
 		      option_text) },
 	{ OPTION_SETS(tls_key, "tls-key", 0, "FILE", "Redis: its private key, PEM",
 		      option_text) },
-	{ OPTION_SETS(detect_ms, "detect", 0, "TIME", "lost if silent for so long (1s)",
-		      parse_time) },
+	{ OPTION_SETS(replica, "replica", 0, NULL, "Redis: follow a replica, too",
+		      option_flag) },
+	{ OPTION_SETS(detect_ms, "detect", 0, "TIME",
+		      "lost if silent for so long (1s; with --replica 30s)", parse_time) },
 	{ OPTION_SETS(offline_ms, "offline", 0, "TIME", "clear so often while lost (1s)",
 		      parse_time) },
 	{ OPTION_SETS(metrics, "metrics", 0, "FILE", "write figures for Prometheus",
 		      option_text) },
 	{ OPTION_SETS(verbose, "verbose", 'v', NULL, "log connections; twice: keys, too",
 		      option_more) },
+	{ OPTION_DOES("print-sql", 0, NULL,
+		      "print the functions for PostgreSQL, and do nothing", print_sql) },
 	{ OPTION_DOES("completion", 0, "bash|fish|zsh",
 		      "print completion for this shell and do nothing", option_completion) },
 	{ OPTION_DOES("help", 'h', NULL, "print help and do nothing", option_help) },
@@ -133,6 +157,12 @@ static int check(const struct option_reader *reader, const struct options *optio
 		return option_wrong(reader, "--tls-ca, --tls-cert and --tls-key need rediss://");
 	if (!options->tls_cert != !options->tls_key)
 		return option_wrong(reader, "--tls-cert and --tls-key need each other");
+	if (target->kind == TARGET_POSTGRESQL && options->replica)
+		return option_wrong(reader,
+				    "--replica is for Redis: a standby server of PostgreSQL tells no changes");
+	if (options->replica && options->detect_ms < DETECT_REPLICA_MIN)
+		return option_wrong(reader, "--replica needs a --detect of %ds or more",
+				    DETECT_REPLICA_MIN / 1000);
 	return OPTION_FINE;
 }
 
@@ -171,7 +201,8 @@ int options_parse(int argc, char **argv, struct options *options)
 	if (status)
 		return status;
 	options->belt = options->belt ? options->belt : HASHBELT_DEFAULT_BELT;
-	options->detect_ms = options->detect_ms ? options->detect_ms : 1000;
+	if (!options->detect_ms)
+		options->detect_ms = options->replica ? DETECT_REPLICA : DETECT_PRIMARY;
 	options->offline_ms = options->offline_ms ? options->offline_ms : 1000;
 	status = read_url(&reader, argc, argv);
 	return status ? status : check(&reader, options);

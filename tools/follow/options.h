@@ -3,6 +3,7 @@
 #ifndef HBFOLLOW_OPTIONS_H
 #define HBFOLLOW_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "keys.h"
@@ -20,6 +21,7 @@
  * @tls_ca:	Redis: certificates that sign the server's; NULL: those of the system
  * @tls_cert:	Redis: the certificate of hbfollow; NULL for none
  * @tls_key:	Redis: its private key
+ * @replica:	Redis: a replica is followed, too
  * @detect_ms:	a connection without an answer for so long is lost, milliseconds
  * @offline_ms:	time between two clears while the engine is lost, milliseconds
  * @metrics:	file of figures for Prometheus; NULL for none
@@ -36,6 +38,7 @@ struct options {
 	const char *tls_ca;
 	const char *tls_cert;
 	const char *tls_key;
+	bool replica;
 	unsigned int detect_ms;
 	unsigned int offline_ms;
 	const char *metrics;

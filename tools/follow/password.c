@@ -9,11 +9,17 @@
 #include <sys/stat.h>
 
 #include "password.h"
+#include "text_line.h"
 
-/* Checks and reads an open file. Returns NULL, or what is wrong. */
+/*
+ * Checks and reads an open file. People write it, so the line may have no newline. Returns NULL, or
+ * what is wrong.
+ */
 static const char *read_file(FILE *file, char *password)
 {
 	struct stat found;
+	size_t len;
+	char *end;
 
 	if (fstat(fileno(file), &found))
 		return strerror(errno);
@@ -21,11 +27,22 @@ static const char *read_file(FILE *file, char *password)
 		return "all users may use it: 'chmod o=' takes this away";
 	/* Nothing of it stays in a buffer of stdio. */
 	setvbuf(file, NULL, _IONBF, 0);
-	if (!fgets(password, PASSWORD_MAX, file))
-		return ferror(file) ? strerror(errno) : "it is empty";
-	if (strlen(password) == PASSWORD_MAX - 1)
+	len = fread(password, 1, PASSWORD_MAX, file);
+	if (ferror(file))
+		return strerror(errno);
+	if (!len)
+		return "it is empty";
+	end = memchr(password, '\n', len);
+	if (!end && len == PASSWORD_MAX)
 		return "its first line is too long";
-	password[strcspn(password, "\r\n")] = '\0';
+	end = end ? end : password + len;
+	if (end > password && end[-1] == '\r')
+		end--;
+	*end = '\0';
+	if (!strncmp(password, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
+		return "it begins with a byte order mark: save it without one";
+	if (strlen(password) != (size_t)(end - password))
+		return "its first line has a zero byte";
 	return *password ? NULL : "its first line is empty";
 }
 

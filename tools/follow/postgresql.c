@@ -5,10 +5,16 @@
  *
  * Can a change be missed? A session that listens is told what commits from then on, or it ends. The
  * answer to a question comes behind the notifications of all transactions of whose commit the
- * writer knew before: a server signals listeners before it answers the writer. A pool of
- * connections would listen in a session that is not that of hbfollow: so hbfollow notifies itself
- * first, on a channel of its own, and follows only when that has come. A standby server refuses
- * LISTEN.
+ * writer knew before: a server signals listeners before it answers the writer. A standby server
+ * refuses LISTEN.
+ *
+ * A pool of connections may give the session that listens to another client after each transaction,
+ * and then drops the notifications. So hbfollow notifies itself first, on a channel of its own: a
+ * pool passes this on, but the process of the server that has sent it is not the one of which the
+ * pool has told. By a pool, a question is a notification that a second connection sends. The first
+ * asks nothing meanwhile, as a pool would give it the session for the time of the answer: if it is
+ * told, then by a session that it keeps. Notifications come in the order of their commits, so the
+ * answer comes behind the changes as well.
  *
  * libpq looks names up and connects in a thread, as each of its calls that connect may block. A
  * server can make libpq take as much memory as it says that a message has: limit it from outside.
@@ -46,15 +52,36 @@
 /* Space for the name of the own channel. */
 #define CHANNEL_SIZE	32
 
+/* Seconds after which a pool of connections has not passed the first question on. */
+#define POOL_SECONDS	3
+
+/**
+ * struct session - a connection
+ * @postgresql:	the engine
+ * @connection:	the connection; NULL: there is none
+ * @readable:	the event that bytes have come
+ * @writable:	the event that bytes can be sent, which waits for that only if some are left
+ * @is_busy:	a command is not done
+ */
+struct session {
+	struct postgresql *postgresql;
+	PGconn *connection;
+	struct event *readable;
+	struct event *writable;
+	bool is_busy;
+};
+
 /**
  * struct postgresql - the engine
  * @setup:	base of events, options, owner
  * @connecting:	libpq connects; NULL: it does not
- * @connection:	the connection; NULL: there is none
- * @readable:	the event that bytes have come
- * @writable:	the event that bytes can be sent, which waits for that only if some are left
+ * @listener:	the session that is told changes
+ * @notifier:	by a pool of connections: the session that asks questions
+ * @too_late:	the event that a pool of connections has not passed the first of these on
  * @own:	the channel on which hbfollow notifies itself
- * @has_own:	that notification has come
+ * @own_pid:	the process of the server that has sent the first notification on it; 0: none came
+ * @question:	the number of the last question by a pool of connections; 0: there is no pool
+ * @is_answered: it has come
  * @asked:	when an unanswered question was asked; 0: there is none
  * @proof:	when the last answered question was asked; 0: none was
  * @delay:	as for engine_ops
@@ -64,11 +91,13 @@
 struct postgresql {
 	struct engine_setup setup;
 	struct background *connecting;
-	PGconn *connection;
-	struct event *readable;
-	struct event *writable;
+	struct session listener;
+	struct session notifier;
+	struct event *too_late;
 	char own[CHANNEL_SIZE];
-	bool has_own;
+	int own_pid;
+	unsigned long long question;
+	bool is_answered;
 	uint64_t asked;
 	uint64_t proof;
 	uint64_t delay;
@@ -111,30 +140,40 @@ static void fail(struct postgresql *postgresql, const char *format, ...)
 }
 
 /* Sends what libpq has kept. */
-static void flush(struct postgresql *postgresql)
+static void flush(struct session *session)
 {
-	int left = PQflush(postgresql->connection);
+	int left = PQflush(session->connection);
 
 	if (left < 0)
-		fail(postgresql, "%s", PQerrorMessage(postgresql->connection));
-	else if (left && event_add(postgresql->writable, NULL))
-		fail(postgresql, "there is no memory for an event");
+		fail(session->postgresql, "%s", PQerrorMessage(session->connection));
+	else if (left && event_add(session->writable, NULL))
+		fail(session->postgresql, "there is no memory for an event");
 }
 
-/* Sends commands: the question is answered when all are done. */
-static void send_commands(struct postgresql *postgresql, const char *commands)
+/* Sends commands, which ask a question. */
+static void send_commands(struct session *session, const char *commands)
 {
-	postgresql->asked = clock_us();
-	if (PQsendQuery(postgresql->connection, commands))
-		flush(postgresql);
+	session->postgresql->asked = clock_us();
+	session->is_busy = true;
+	if (PQsendQuery(session->connection, commands))
+		flush(session);
 	else
-		fail(postgresql, "%s", PQerrorMessage(postgresql->connection));
+		fail(session->postgresql, "%s", PQerrorMessage(session->connection));
 }
 
 static void ask(struct postgresql *postgresql)
 {
-	if (postgresql->connection && !postgresql->asked && !postgresql->is_lost)
-		send_commands(postgresql, "");
+	char command[CHANNEL_SIZE + 64];
+
+	if (!postgresql->listener.connection || postgresql->asked || postgresql->is_lost)
+		return;
+	if (!postgresql->question) {
+		send_commands(&postgresql->listener, "");
+	} else if (postgresql->notifier.connection && !postgresql->notifier.is_busy) {
+		snprintf(command, sizeof(command), "NOTIFY %s, '%llu'", postgresql->own,
+			 ++postgresql->question);
+		send_commands(&postgresql->notifier, command);
+	}
 }
 
 /* Listens on all channels, and notifies the own one. All is one transaction. */
@@ -143,13 +182,14 @@ static void listen_to_all(struct postgresql *postgresql)
 	const struct options *options = postgresql->setup.options;
 	/* A name has at most 63 bytes, each of which may be doubled. */
 	size_t size = (options->channel_count + 2) * (2 * 64 + sizeof("LISTEN \"\"; ")), len = 0, i;
+	PGconn *connection = postgresql->listener.connection;
 	char *commands = malloc(size), *name;
 
 	for (i = 0; commands && i < options->channel_count; i++) {
-		name = PQescapeIdentifier(postgresql->connection, options->channels[i],
+		name = PQescapeIdentifier(connection, options->channels[i],
 					  strlen(options->channels[i]));
 		if (!name) {
-			fail(postgresql, "%s", PQerrorMessage(postgresql->connection));
+			fail(postgresql, "%s", PQerrorMessage(connection));
 			break;
 		}
 		len += snprintf(commands + len, size - len, "LISTEN %s; ", name);
@@ -162,23 +202,43 @@ static void listen_to_all(struct postgresql *postgresql)
 	snprintf(commands + len, size - len, "LISTEN %s; NOTIFY %s", postgresql->own,
 		 postgresql->own);
 	if (!postgresql->is_lost)
-		send_commands(postgresql, commands);
+		send_commands(&postgresql->listener, commands);
 	free(commands);
 }
 
-/* All that was asked is answered, and what came before is told. */
+static void connect_session(struct postgresql *postgresql);
+
+/* The session that listens is that of a pool of connections. */
+static void begin_pool(struct postgresql *postgresql)
+{
+	struct timeval time = { .tv_sec = POOL_SECONDS };
+
+	log_line(LOG_CONNECTIONS, "connects by a pool of connections");
+	postgresql->question = 1;
+	if (event_add(postgresql->too_late, &time))
+		fail(postgresql, "there is no memory for an event");
+	else
+		connect_session(postgresql);
+}
+
+/* The question is answered, and what came before is told. */
 static void note_answer(struct postgresql *postgresql)
 {
 	bool is_first = !postgresql->proof;
 
 	postgresql->proof = postgresql->asked;
 	postgresql->asked = 0;
+	postgresql->is_answered = false;
 	postgresql->delay = clock_us() - postgresql->proof;
 	if (postgresql->is_following)
 		return;
-	if (is_first) {
+	if (is_first && postgresql->own_pid &&
+	    postgresql->own_pid != PQbackendPID(postgresql->listener.connection)) {
+		begin_pool(postgresql);
+	} else if (is_first) {
 		ask(postgresql);
-	} else if (postgresql->has_own) {
+	} else if (postgresql->own_pid) {
+		event_del(postgresql->too_late);
 		postgresql->is_following = true;
 		postgresql->setup.calls->following(postgresql->setup.owner);
 	} else {
@@ -187,24 +247,54 @@ static void note_answer(struct postgresql *postgresql)
 	}
 }
 
-/* Takes results. Returns whether all that was asked is answered. */
-static bool take_results(struct postgresql *postgresql)
+/* A pool of connections has not passed the first question on. */
+static void on_too_late(evutil_socket_t fd, short what, void *arg)
+{
+	struct postgresql *postgresql = arg;
+
+	(void)fd;
+	(void)what;
+	if (postgresql->notifier.is_busy || !postgresql->notifier.connection)
+		fail(postgresql,
+		     "the pool of connections gives no second session: hbfollow needs two, or connect to the server");
+	else
+		fail(postgresql,
+		     "this is a pool of connections that is not in session mode, which tells no changes: connect to the server, or set pool_mode=session");
+}
+
+/* Takes results. Returns whether the commands are done. */
+static bool take_results(struct session *session)
 {
 	PGresult *result;
 	ExecStatusType status;
 
-	while (postgresql->asked && !PQisBusy(postgresql->connection)) {
-		result = PQgetResult(postgresql->connection);
-		if (!result)
+	while (session->is_busy && !PQisBusy(session->connection)) {
+		result = PQgetResult(session->connection);
+		if (!result) {
+			session->is_busy = false;
 			return true;
+		}
 		status = PQresultStatus(result);
 		if (status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY)
-			fail(postgresql, "the server refuses: %s", PQresultErrorMessage(result));
+			fail(session->postgresql, "the server refuses: %s",
+			     PQresultErrorMessage(result));
 		PQclear(result);
-		if (postgresql->is_lost)
+		if (session->postgresql->is_lost)
 			return false;
 	}
 	return false;
+}
+
+/* A notification on the own channel. */
+static void note_own(struct postgresql *postgresql, const PGnotify *notification)
+{
+	char question[32];
+
+	if (!postgresql->own_pid)
+		postgresql->own_pid = notification->be_pid;
+	snprintf(question, sizeof(question), "%llu", postgresql->question);
+	if (postgresql->question && postgresql->asked && !strcmp(notification->extra, question))
+		postgresql->is_answered = true;
 }
 
 static void tell(struct postgresql *postgresql, const PGnotify *notification)
@@ -213,25 +303,28 @@ static void tell(struct postgresql *postgresql, const PGnotify *notification)
 	const char *payload = notification->extra;
 
 	if (!strcmp(notification->relname, postgresql->own))
-		postgresql->has_own = true;
+		note_own(postgresql, notification);
 	else if (!*payload || !strcmp(payload, "*"))
 		calls->cleared(postgresql->setup.owner);
 	else
 		calls->removed(postgresql->setup.owner, payload, strlen(payload));
 }
 
-static void take_notifications(struct postgresql *postgresql)
+/* A pool of connections may send what the listener should get to the notifier, which drops it. */
+static void take_notifications(struct session *session)
 {
+	struct postgresql *postgresql = session->postgresql;
 	PGnotify *notification;
 
-	while ((notification = PQnotifies(postgresql->connection))) {
-		tell(postgresql, notification);
+	while ((notification = PQnotifies(session->connection))) {
+		if (session == &postgresql->listener)
+			tell(postgresql, notification);
 		PQfreemem(notification);
 	}
 	postgresql->setup.calls->told(postgresql->setup.owner);
 	/* libpq 18 closes the connection if it has no memory for what came. No event tells that. */
-	if (!postgresql->is_lost && PQstatus(postgresql->connection) != CONNECTION_OK)
-		fail(postgresql, "%s", PQerrorMessage(postgresql->connection));
+	if (!postgresql->is_lost && PQstatus(session->connection) != CONNECTION_OK)
+		fail(postgresql, "%s", PQerrorMessage(session->connection));
 }
 
 /* Whether the heap has the reserve. It stays in the heap: see keep_reserve(). */
@@ -253,8 +346,9 @@ static void keep_reserve(void)
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct postgresql *postgresql = arg;
-	bool is_answered;
+	struct session *session = arg;
+	struct postgresql *postgresql = session->postgresql;
+	bool is_done;
 
 	(void)fd;
 	(void)what;
@@ -264,27 +358,29 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		fail(postgresql, "there is no memory for notifications");
 		return;
 	}
-	if (!PQconsumeInput(postgresql->connection)) {
-		fail(postgresql, "%s", PQerrorMessage(postgresql->connection));
+	if (!PQconsumeInput(session->connection)) {
+		fail(postgresql, "%s", PQerrorMessage(session->connection));
 		return;
 	}
-	is_answered = take_results(postgresql);
+	is_done = take_results(session);
 	if (postgresql->is_lost)
 		return;
-	/* Those that came before the answer have been parsed by now. */
-	take_notifications(postgresql);
-	if (is_answered && !postgresql->is_lost)
+	/* Those that came before the end of the commands have been parsed by now. */
+	take_notifications(session);
+	if (!postgresql->question)
+		postgresql->is_answered = is_done;
+	if (postgresql->is_answered && !postgresql->is_lost)
 		note_answer(postgresql);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct postgresql *postgresql = arg;
+	struct session *session = arg;
 
 	(void)fd;
 	(void)what;
-	if (!postgresql->is_lost)
-		flush(postgresql);
+	if (!session->postgresql->is_lost)
+		flush(session);
 }
 
 static void log_notice(void *arg, const char *message)
@@ -313,11 +409,27 @@ static void free_attempt(void *data)
 	free(attempt);
 }
 
+/* Takes a connection. Returns false after a failure. */
+static bool take_connection(struct session *session, PGconn *connection)
+{
+	struct event_base *base = session->postgresql->setup.base;
+
+	session->connection = connection;
+	PQsetNoticeProcessor(connection, log_notice, NULL);
+	session->readable = event_new(base, PQsocket(connection), EV_READ | EV_PERSIST,
+				      on_readable, session);
+	session->writable = event_new(base, PQsocket(connection), EV_WRITE, on_writable, session);
+	if (session->readable && session->writable && !event_add(session->readable, NULL) &&
+	    !PQsetnonblocking(connection, 1))
+		return true;
+	fail(session->postgresql, "there is no memory for the connection");
+	return false;
+}
+
 static void on_connected(void *owner, void *data)
 {
 	struct postgresql *postgresql = owner;
 	struct attempt *attempt = data;
-	struct event_base *base = postgresql->setup.base;
 	PGconn *connection = attempt->connection;
 
 	postgresql->connecting = NULL;
@@ -326,18 +438,14 @@ static void on_connected(void *owner, void *data)
 		return;
 	}
 	attempt->connection = NULL;
-	postgresql->connection = connection;
-	PQsetNoticeProcessor(connection, log_notice, NULL);
+	if (postgresql->listener.connection) {
+		if (take_connection(&postgresql->notifier, connection))
+			ask(postgresql);
+		return;
+	}
 	snprintf(postgresql->own, sizeof(postgresql->own), "hbfollow_%u",
 		 (unsigned int)PQbackendPID(connection));
-	postgresql->readable = event_new(base, PQsocket(connection), EV_READ | EV_PERSIST,
-					 on_readable, postgresql);
-	postgresql->writable = event_new(base, PQsocket(connection), EV_WRITE, on_writable,
-					 postgresql);
-	if (!postgresql->readable || !postgresql->writable ||
-	    event_add(postgresql->readable, NULL) || PQsetnonblocking(connection, 1))
-		fail(postgresql, "there is no memory for the connection");
-	else
+	if (take_connection(&postgresql->listener, connection))
 		listen_to_all(postgresql);
 }
 
@@ -387,16 +495,11 @@ static bool prepare(struct postgresql *postgresql, struct attempt *attempt)
 	return true;
 }
 
-static void start(struct engine *engine)
+/* Begins to connect. */
+static void connect_session(struct postgresql *postgresql)
 {
-	struct postgresql *postgresql = postgresql_of(engine);
 	struct attempt *attempt = calloc(1, sizeof(*attempt));
 
-	postgresql->is_lost = false;
-	postgresql->is_following = false;
-	postgresql->has_own = false;
-	postgresql->asked = 0;
-	postgresql->proof = 0;
 	if (attempt && !prepare(postgresql, attempt)) {
 		free_attempt(attempt);
 		return;
@@ -406,6 +509,20 @@ static void start(struct engine *engine)
 							  attempt, postgresql);
 	if (!postgresql->connecting)
 		fail(postgresql, "no memory or no thread to connect");
+}
+
+static void start(struct engine *engine)
+{
+	struct postgresql *postgresql = postgresql_of(engine);
+
+	postgresql->is_lost = false;
+	postgresql->is_following = false;
+	postgresql->own_pid = 0;
+	postgresql->question = 0;
+	postgresql->is_answered = false;
+	postgresql->asked = 0;
+	postgresql->proof = 0;
+	connect_session(postgresql);
 }
 
 static void ping(struct engine *engine)
@@ -423,11 +540,27 @@ static uint64_t delay(const struct engine *engine)
 	return postgresql_of(engine)->delay;
 }
 
+/* A standby server refuses LISTEN. */
+static bool is_replica(const struct engine *engine)
+{
+	(void)engine;
+	return false;
+}
+
 static void free_event(struct event **event)
 {
 	if (*event)
 		event_free(*event);
 	*event = NULL;
+}
+
+static void end_session(struct session *session)
+{
+	free_event(&session->readable);
+	free_event(&session->writable);
+	PQfinish(session->connection);
+	session->connection = NULL;
+	session->is_busy = false;
 }
 
 static void stop(struct engine *engine)
@@ -437,27 +570,34 @@ static void stop(struct engine *engine)
 	postgresql->is_lost = true;
 	background_abandon(postgresql->connecting);
 	postgresql->connecting = NULL;
-	free_event(&postgresql->readable);
-	free_event(&postgresql->writable);
-	PQfinish(postgresql->connection);
-	postgresql->connection = NULL;
+	event_del(postgresql->too_late);
+	end_session(&postgresql->listener);
+	end_session(&postgresql->notifier);
 }
 
 static void close_postgresql(struct engine *engine)
 {
+	struct postgresql *postgresql = postgresql_of(engine);
+
 	stop(engine);
-	free(postgresql_of(engine));
+	free_event(&postgresql->too_late);
+	free(postgresql);
 }
 
 static struct engine *open_postgresql(const struct engine_setup *setup)
 {
 	struct postgresql *postgresql = calloc(1, sizeof(*postgresql));
 
-	if (!postgresql) {
+	if (postgresql)
+		postgresql->too_late = evtimer_new(setup->base, on_too_late, postgresql);
+	if (!postgresql || !postgresql->too_late) {
 		fputs("hbfollow: out of memory\n", stderr);
+		free(postgresql);
 		return NULL;
 	}
 	postgresql->setup = *setup;
+	postgresql->listener.postgresql = postgresql;
+	postgresql->notifier.postgresql = postgresql;
 	keep_reserve();
 	return (struct engine *)postgresql;
 }
@@ -469,6 +609,7 @@ const struct engine_ops postgresql_ops = {
 	.ping = ping,
 	.proof = proof,
 	.delay = delay,
+	.is_replica = is_replica,
 	.stop = stop,
 	.close = close_postgresql,
 };

@@ -8,10 +8,18 @@
  * Can a change be missed? Redis has switched tracking on when it answers the commander. Both
  * connections are asked once more after that: when both have answered, the subscriber was alive
  * with tracking on. From then on a change is told, or the subscriber ends, or it does not answer
- * in time. An answer of the subscriber comes behind all changes that were made before its question
- * was asked: Redis tells the changes of a turn of its loop at the end of that turn, and reads a
- * question in a turn that begins after it was asked. A server that becomes a replica tells changes
- * late or never: the commander's question is HELLO, whose answer has the role.
+ * in time.
+ *
+ * Does an answer of the subscriber come behind the changes that were made before its question was
+ * asked? Redis tells the changes of a turn of its loop at the end of that turn, and reads a
+ * question in a turn that begins after it was asked. But with threads for input and output
+ * (io-threads), Redis 8.6 may answer before it tells the changes of the last turn. It has told them
+ * when it answers the next question, which is asked after that answer. So each answer proves the
+ * question before the one that it answers.
+ *
+ * A replica tells changes late, and none if it is cut off, and a primary may become one: the
+ * commander's question is INFO, whose answer has the role. A replica is followed only if the
+ * command line says so; its answer proves the time at which its primary has last sent something.
  */
 #include <errno.h>
 #include <event2/buffer.h>
@@ -69,7 +77,8 @@ enum step {
  * @reader:	parses what it receives
  * @step:	the answer that it waits for
  * @asked:	when an unanswered question was asked; 0: there is none
- * @proof:	when the last answered question was asked; 0: none was
+ * @answered:	when the last answered question was asked; 0: none was
+ * @proof:	the time until which changes were told, or the role was known; 0: none
  */
 struct link {
 	struct redis *redis;
@@ -78,6 +87,7 @@ struct link {
 	redisReader *reader;
 	enum step step;
 	uint64_t asked;
+	uint64_t answered;
 	uint64_t proof;
 };
 
@@ -94,6 +104,7 @@ struct link {
  * @id:		the number that Redis has given to the subscriber
  * @run:	the number of the run of the server that the subscriber reaches
  * @is_replica:	the role of the server when the attempt began
+ * @is_cluster:	it is a node of a cluster
  * @delay:	as for engine_ops
  * @is_following: the owner was told so
  * @is_lost:	the owner was told so
@@ -110,6 +121,7 @@ struct redis {
 	long long id;
 	char run[REPLY_RUN_SIZE];
 	bool is_replica;
+	bool is_cluster;
 	uint64_t delay;
 	bool is_following;
 	bool is_lost;
@@ -155,6 +167,7 @@ static void close_link(struct link *link)
 	link->reader = NULL;
 	link->step = STEP_CONNECT;
 	link->asked = 0;
+	link->answered = 0;
 	link->proof = 0;
 }
 
@@ -196,12 +209,17 @@ static void send_hello(struct link *link)
 	explicit_bzero(password, sizeof(password));
 }
 
-static void send_info(struct link *link)
+static void send_info(struct link *link, const char *section)
 {
-	const char *words[2] = { "INFO", "server" };
+	const char *words[2] = { "INFO", section };
 
-	link->step = STEP_INFO;
 	send_words(link, 2, words, NULL);
+}
+
+static void send_info_server(struct link *link)
+{
+	link->step = STEP_INFO;
+	send_info(link, "server");
 }
 
 static void send_subscribe(struct link *link)
@@ -245,35 +263,99 @@ static void send_tracking(struct link *link)
 /* Asks a connection for an answer. */
 static void ask(struct link *link)
 {
-	const char *hello[2] = { "HELLO", "2" }, *ping[1] = { "PING" };
+	const char *ping[1] = { "PING" };
 
 	if (link->asked || link->step != STEP_ON || link->redis->is_lost)
 		return;
 	link->asked = clock_us();
 	if (link == &link->redis->commander)
-		send_words(link, 2, hello, NULL);
+		send_info(link, "replication");
 	else
 		send_words(link, 1, ping, NULL);
 }
 
-/* A connection has answered. */
-static void note_answer(struct link *link)
+/* Both connections have answered. */
+static void begin_to_follow(struct redis *redis)
+{
+	redis->is_following = true;
+	if (redis->is_cluster)
+		log_line(LOG_TROUBLE,
+			 "the server is a node of a cluster: each primary of it needs an hbfollow of its own");
+	redis->setup.calls->following(redis->setup.owner);
+}
+
+/* A connection has answered, and PROOF is the time of which it is the proof. */
+static void note_answer(struct link *link, uint64_t proof)
 {
 	struct redis *redis = link->redis;
 
-	if (!link->asked) {
-		fail(redis, "the server answers on its %s connection without being asked",
-		     link->name);
-		return;
-	}
-	link->proof = link->asked;
+	link->proof = proof;
+	link->answered = link->asked;
 	link->asked = 0;
-	if (link == &redis->subscriber)
-		redis->delay = clock_us() - link->proof;
-	if (redis->is_following || !redis->subscriber.proof || !redis->commander.proof)
+	if (!redis->is_following && redis->subscriber.proof && redis->commander.proof)
+		begin_to_follow(redis);
+	else if (!proof)
+		ask(link);
+}
+
+/* Whether a connection was asked. */
+static bool was_asked(struct link *link)
+{
+	if (!link->asked)
+		fail(link->redis, "the server answers on its %s connection without being asked",
+		     link->name);
+	return link->asked;
+}
+
+static void on_pong(struct link *link)
+{
+	if (!was_asked(link))
 		return;
-	redis->is_following = true;
-	redis->setup.calls->following(redis->setup.owner);
+	link->redis->delay = clock_us() - link->asked;
+	note_answer(link, link->answered);
+}
+
+static bool has_same_role(struct redis *redis, bool is_replica)
+{
+	if (is_replica != redis->is_replica)
+		fail(redis, "the server has become a %s", is_replica ? "replica" : "primary");
+	return is_replica == redis->is_replica;
+}
+
+/*
+ * Of the time of --detect, half is for the silence of a primary, a quarter until the next question,
+ * and a quarter until its answer.
+ */
+static void on_replica(struct link *link, const struct reply_replication *replication)
+{
+	struct redis *redis = link->redis;
+	uint64_t silence = (replication->silence + 1) * 1000000ULL;
+
+	if (!replication->is_linked || replication->silence < 0)
+		fail(redis, "the replica has no connection with its primary");
+	else if (silence > redis->setup.options->detect_ms * 1000ULL / 2)
+		fail(redis,
+		     "the replica has heard nothing from its primary for %ld s, more than half of --detect: give a longer time, or the primary a shorter repl-ping-replica-period",
+		     replication->silence);
+	else
+		note_answer(link, link->asked > silence ? link->asked - silence : 1);
+}
+
+static void on_replication(struct link *link, const redisReply *reply)
+{
+	struct reply_replication replication;
+	struct redis *redis = link->redis;
+
+	if (!was_asked(link))
+		return;
+	if (!reply_replication(reply, &replication))
+		fail(redis, "the server does not answer INFO with its role");
+	else if (!has_same_role(redis, replication.is_replica))
+		return;
+	else if (replication.is_replica)
+		on_replica(link, &replication);
+	else
+		note_answer(link, link->asked);
 }
 
 static void open_link(struct link *link);
@@ -281,24 +363,20 @@ static void open_link(struct link *link);
 static void on_hello(struct link *link, const redisReply *reply)
 {
 	struct redis *redis = link->redis;
-	long long id;
-	bool is_replica;
+	struct reply_hello hello;
 
-	if (!reply_hello(reply, &id, &is_replica)) {
+	if (!reply_hello(reply, &hello)) {
 		fail(redis, "the server does not answer HELLO as Redis 6 or later does");
+	} else if (hello.is_replica && !redis->setup.options->replica) {
+		fail(redis,
+		     "the server is a replica, which changes late: follow its primary, or give --replica");
 	} else if (link == &redis->subscriber) {
-		redis->id = id;
-		redis->is_replica = is_replica;
-		if (is_replica)
-			log_line(LOG_TROUBLE,
-				 "the server is a replica: keys must be fetched from this one");
-		send_info(link);
-	} else if (is_replica != redis->is_replica) {
-		fail(redis, "the server has become a %s", is_replica ? "replica" : "primary");
-	} else if (link->step == STEP_HELLO) {
-		send_info(link);
-	} else {
-		note_answer(link);
+		redis->id = hello.id;
+		redis->is_replica = hello.is_replica;
+		redis->is_cluster = hello.is_cluster;
+		send_info_server(link);
+	} else if (has_same_role(redis, hello.is_replica)) {
+		send_info_server(link);
 	}
 }
 
@@ -361,7 +439,7 @@ static void on_told(struct link *link, const redisReply *reply)
 		setup->calls->cleared(setup->owner);
 		break;
 	case TOLD_PONG:
-		note_answer(link);
+		on_pong(link);
 		break;
 	case TOLD_NOTHING:
 		break;
@@ -386,7 +464,7 @@ static void on_reply(struct link *link, const redisReply *reply)
 	else if (link->step != STEP_ON)
 		steps[link->step](link, reply);
 	else if (link == &link->redis->commander)
-		on_hello(link, reply);
+		on_replication(link, reply);
 	else
 		on_told(link, reply);
 }
@@ -680,6 +758,11 @@ static uint64_t delay(const struct engine *engine)
 	return redis_of(engine)->delay;
 }
 
+static bool is_replica(const struct engine *engine)
+{
+	return redis_of(engine)->is_replica;
+}
+
 static void stop(struct engine *engine)
 {
 	struct redis *redis = redis_of(engine);
@@ -734,6 +817,7 @@ const struct engine_ops redis_ops = {
 	.ping = ping,
 	.proof = proof,
 	.delay = delay,
+	.is_replica = is_replica,
 	.stop = stop,
 	.close = close_redis,
 };

@@ -3,6 +3,8 @@
  * Answers and messages of Redis, in RESP2. hiredis parses it; here are the limits that it does not
  * have, and the meaning. A server may send anything: each part is looked at before it is used.
  */
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "redis_reply.h"
@@ -78,30 +80,58 @@ static bool is_array(const redisReply *reply, size_t least)
 /**
  * reply_hello() - read the answer to HELLO 2
  * @reply:	the answer: names and values
- * @id:		returned: the number of the connection
- * @is_replica:	returned: whether the server copies another one
+ * @hello:	returned: what it says
  *
- * Return: whether it has both.
+ * Return: whether it has the number of the connection and the role.
  */
-bool reply_hello(const redisReply *reply, long long *id, bool *is_replica)
+bool reply_hello(const redisReply *reply, struct reply_hello *hello)
 {
 	bool has_id = false, has_role = false;
 	const redisReply *value;
 	size_t i;
 
+	*hello = (struct reply_hello){ 0 };
 	if (!is_array(reply, 2))
 		return false;
 	for (i = 0; i + 1 < reply->elements; i += 2) {
 		value = reply->element[i + 1];
 		if (is_text(reply->element[i], "id") && value->type == REDIS_REPLY_INTEGER) {
 			has_id = true;
-			*id = value->integer;
+			hello->id = value->integer;
 		} else if (is_text(reply->element[i], "role")) {
 			has_role = true;
-			*is_replica = !is_text(value, "master");
+			hello->is_replica = !is_text(value, "master");
+		} else if (is_text(reply->element[i], "mode")) {
+			hello->is_cluster = is_text(value, "cluster");
 		}
 	}
 	return has_id && has_role;
+}
+
+/* The value of a line "NAME:VALUE" of INFO, and its length; NULL if there is none. */
+static const char *info_value(const redisReply *reply, const char *name, size_t *len)
+{
+	const char *line = reply->str, *end = line + reply->len;
+	size_t name_len = strlen(name);
+
+	while (line && end - line > (ptrdiff_t)name_len) {
+		if (!memcmp(line, name, name_len) && line[name_len] == ':') {
+			line += name_len + 1;
+			*len = strcspn(line, "\r\n");
+			return line;
+		}
+		line = memchr(line, '\n', end - line);
+		line = line ? line + 1 : NULL;
+	}
+	return NULL;
+}
+
+static bool is_value(const redisReply *reply, const char *name, const char *text)
+{
+	size_t len = 0;
+	const char *value = info_value(reply, name, &len);
+
+	return value && len == strlen(text) && !memcmp(value, text, len);
 }
 
 /**
@@ -114,20 +144,46 @@ bool reply_hello(const redisReply *reply, long long *id, bool *is_replica)
  */
 bool reply_run(const redisReply *reply, char *run)
 {
-	const char *line;
+	const char *value;
 	size_t len;
 
 	if (reply->type != REDIS_REPLY_STRING)
 		return false;
-	line = strstr(reply->str, "\nrun_id:");
-	if (!line)
+	value = info_value(reply, "run_id", &len);
+	if (!value || !len || len >= REPLY_RUN_SIZE)
 		return false;
-	line += strlen("\nrun_id:");
-	len = strcspn(line, "\r\n");
-	if (!len || len >= REPLY_RUN_SIZE)
-		return false;
-	memcpy(run, line, len);
+	memcpy(run, value, len);
 	run[len] = '\0';
+	return true;
+}
+
+/**
+ * reply_replication() - read the answer to INFO replication
+ * @reply:	the answer: lines NAME:VALUE
+ * @replication: returned: what it says
+ *
+ * Return: whether it has the role and, of a replica, the state of its link.
+ */
+bool reply_replication(const redisReply *reply, struct reply_replication *replication)
+{
+	const char *silence;
+	size_t len;
+
+	*replication = (struct reply_replication){ .silence = -1 };
+	if (reply->type != REDIS_REPLY_STRING)
+		return false;
+	if (is_value(reply, "role", "master"))
+		return true;
+	replication->is_replica = info_value(reply, "role", &len);
+	if (!replication->is_replica || !info_value(reply, "master_link_status", &len))
+		return false;
+	replication->is_linked = is_value(reply, "master_link_status", "up");
+	silence = info_value(reply, "master_last_io_seconds_ago", &len);
+	if (!silence || !isdigit((unsigned char)*silence))
+		return true;
+	replication->silence = strtol(silence, NULL, 10);
+	if (replication->silence > REPLY_SILENCE_MAX)
+		replication->silence = REPLY_SILENCE_MAX;
 	return true;
 }
 

@@ -31,10 +31,38 @@ enum reply_told {
 	TOLD_WRONG,
 };
 
+/* A longer silence counts as one of so many seconds. */
+#define REPLY_SILENCE_MAX	1000000000L
+
+/**
+ * struct reply_hello - the answer to HELLO
+ * @id:		the number of the connection
+ * @is_replica:	the server copies another one
+ * @is_cluster:	it is a node of a cluster
+ */
+struct reply_hello {
+	long long id;
+	bool is_replica;
+	bool is_cluster;
+};
+
+/**
+ * struct reply_replication - the answer to INFO replication
+ * @is_replica:	the server copies another one
+ * @is_linked:	it is connected to that, and has all that it had
+ * @silence:	seconds, rounded down, since the other one has sent something; negative: unknown
+ */
+struct reply_replication {
+	bool is_replica;
+	bool is_linked;
+	long silence;
+};
+
 redisReader *reply_reader(void);
 bool reply_is_too_long(const redisReader *reader);
-bool reply_hello(const redisReply *reply, long long *id, bool *is_replica);
+bool reply_hello(const redisReply *reply, struct reply_hello *hello);
 bool reply_run(const redisReply *reply, char *run);
+bool reply_replication(const redisReply *reply, struct reply_replication *replication);
 bool reply_is_subscribed(const redisReply *reply);
 enum reply_told reply_told(const redisReply *reply, const redisReply **keys);
 const char *reply_error(const redisReply *reply);

@@ -92,7 +92,8 @@ SSL *tls_connection(SSL_CTX *context, const char *host)
 	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
 		good = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
 	else
-		good = SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+		good = X509_VERIFY_PARAM_set1_host(SSL_get0_param(ssl), host, 0) == 1 &&
+		       SSL_set_tlsext_host_name(ssl, host) == 1;
 	if (good)
 		return ssl;
 	ERR_clear_error();
