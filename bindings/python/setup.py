@@ -39,6 +39,7 @@ class Distribute(sdist):
 
 
 with tempfile.TemporaryDirectory() as work:
-    setup(version=re.search("^VERSION: Final = '(.*)'$", generate.find(), re.MULTILINE)[1],
+    setup(license="LGPL-2.1-or-later",
+          version=re.search("^VERSION: Final = '(.*)'$", generate.find(), re.MULTILINE)[1],
           options={"build": {"build_base": work}, "egg_info": {"egg_base": work}},
           cmdclass={"build_py": Build, "sdist": Distribute})

@@ -135,6 +135,36 @@ class OneKey(BeltCase):
         del belt["c"]
         self.assertEqual(sorted(belt), [])
 
+    def test_delete_stale(self):
+        """delete with stale leaves the value for the grace time"""
+        belt = self.make(grace=60)
+        belt["key"] = b"old"
+        first = belt.entry("key").version
+        self.assertRaises(hashbelt.Changed, belt.delete, "key", version=first + 1, stale=True)
+        self.assertTrue(belt.delete("key", version=first, stale=True))
+        self.assertNotIn("key", belt)
+        self.assertFalse(belt.delete("key", stale=True))
+        belt["key"] = b"new"
+        self.assertTrue(belt.delete("key", stale=True))
+        plain = self.make()
+        plain["key"] = b"1"
+        self.assertRaises(hashbelt.Error, plain.delete, "key", stale=True)
+        self.assertEqual(plain["key"], b"1")
+
+    def test_incr_floor(self):
+        """incr and decr stop at minimum, and with if_present make no entry"""
+        belt = self.make()
+        self.assertRaises(hashbelt.Missing, belt.decr, "n", if_present=True)
+        self.assertNotIn("n", belt)
+        self.assertEqual(belt.decr("n", 5, minimum=0), 0)
+        self.assertEqual(belt.incr("n", 3, minimum=0, if_present=True), 3)
+        self.assertEqual(belt.decr("n", 7, minimum=0, if_present=True), 0)
+        self.assertEqual(belt.decr("n", 7, minimum=-4), -4)
+        self.assertRaises(hashbelt.NotNumber, belt.incr, "n", 9, minimum=0)
+        self.assertEqual(belt["n"], b"-4")
+        self.assertEqual(belt.incr("m", minimum=10), 11)
+        self.assertRaises(hashbelt.SumTooLarge, belt.incr, "m", minimum=2 ** 63)
+
     def test_incr(self):
         """incr and decr add to a number, which an absent entry is initial of"""
         belt = self.make()
@@ -245,10 +275,38 @@ class Whole(BeltCase):
         belt.configure(grace=None, max_entries=0)
         info = belt.info()
         self.assertEqual((info.ttl_ms, info.grace_ms, info.max_entries), (60000, 0, 0))
-        for settings in ({"limit": 5}, {"max_entries": "5"}, {"fields": 1}):
-            for function in (belt.configure, lambda **settings: hashbelt.create("x", **settings)):
-                self.raises(TypeError, "is not a setting of a belt: there are buckets, consumers,",
-                            function, **settings)
+
+    def test_settings(self):
+        """unknown names and values that no setting can have are errors"""
+        belt = self.make(max_entries=7)
+        calls = (belt.configure, lambda **settings: hashbelt.create("x", **settings))
+        for name, value in (("limit", 5), ("max_entries", "5"), ("fields", 1), ("MODE", 0o640),
+                            ("Ttl", 5), ("ALL", 1), ("window_bytes", 4096), ("max_events", None),
+                            ("mode", True)):
+            for call in calls:
+                self.raises(TypeError, "is not a setting of a belt: there are buckets, consumers, "
+                            "gid, grace, handler, max_bytes, max_entries, max_events, mode, "
+                            "policy, reasons, ttl, window", call, **{name: value})
+        for name, value in (("max_entries", -1), ("max_entries", 2 ** 64), ("mode", 2 ** 32)):
+            for call in calls:
+                self.raises(ValueError, f"{name} is from 0 to", call, **{name: value})
+        for call in calls:
+            self.raises(TypeError, "grace is a number of seconds", call, grace="")
+        info = belt.info()
+        self.assertEqual((info.max_entries, info.mode, info.max_events),
+                         (7, 0o600, hashbelt.abi.EVENTS_DEFAULT))
+
+    def test_window(self):
+        """create and configure make a window, change it, and take it away"""
+        belt = self.make(window=65536)
+        self.assertEqual(belt.info().window_bytes, 65536)
+        belt.configure(max_entries=9)
+        self.assertEqual(belt.info().window_bytes, 65536)
+        belt.configure(window=131072)
+        self.assertEqual(belt.info().window_bytes, 131072)
+        belt.configure(window=0)
+        self.assertEqual(belt.info().window_bytes, 0)
+        self.assertRaises(hashbelt.Error, belt.configure, window=65537)
 
     def test_time(self):
         """halt, advance, rotate and resume move belt time"""

@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cache for cachelib: timeouts, conditions, counters, many keys, prefixes."""
 
+from reloaded import age, reload
 from tap import BeltCase, Child, hashbelt, main
 
 from cachelib import SimpleCache
 
 from hashbelt.cachelib import BeltCache, flask_caching
+
+# The pickle of a class of a module that is gone.
+GONE = b"cno_such_module\nName\n."
 
 
 class CacheLib(BeltCase):
@@ -130,9 +134,39 @@ class CacheLib(BeltCase):
     def test_flask_caching(self):
         """flask_caching makes the cache of Flask-Caching with its arguments"""
         belt = self.make()
-        cache = flask_caching(None, {}, [belt.name], {"default_timeout": 7})
-        cache.set("key", 1)
-        self.assertEqual(belt.entry("key").ttl, 7.0)
+        options = {"default_timeout": 7}
+        # As Flask-Caching 2.3 calls it, and 2.5.
+        for cache in (flask_caching(None, {}, [belt.name], options),
+                      flask_caching(belt.name, ignore_delete_many_errors=False, **options)):
+            cache.set("key", 1)
+            self.assertEqual(belt.entry("key").ttl, 7.0)
+            cache.delete_many("key", "absent")
+            self.assertEqual(list(belt), [])
+
+    def test_unreadable(self):
+        """a value that cannot be unpickled is a miss"""
+        cache, belt = self.cache()
+        belt["key"] = GONE
+        self.assertEqual((cache.get("key"), cache.get_many("key"), cache.get_dict("key")),
+                         (None, [None], {"key": None}))
+        self.assertEqual((cache.inc("key", 5), cache.get("key")), (5, 5))
+        belt["key"] = GONE
+        self.assertEqual((cache.set("key", 1), cache.get("key")), (True, 1))
+
+    def test_reload(self):
+        """a dump keeps values and counters, and what is left of their times"""
+        cache, belt = self.cache()
+        age(belt)
+        cache.set("value", ["text", 1.5], 60)
+        cache.inc("number", 41)
+        belt.advance(20)
+        belt = reload(belt)
+        self.addCleanup(belt.close)
+        cache = BeltCache(belt.name)
+        self.assertEqual((cache.get("value"), cache.inc("number")), (["text", 1.5], 42))
+        self.assertEqual((belt.entry("value").ttl, belt.entry("number").ttl), (40.0, 280.0))
+        belt.advance(40)
+        self.assertEqual(cache.get_many("value", "number"), [None, 42])
 
 
 main()

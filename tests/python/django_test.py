@@ -3,10 +3,12 @@
 """The cache backend for Django: what Django's own tests do not try, and cached sessions."""
 
 import asyncio
+import os
 import threading
 import time
 import warnings
 
+from reloaded import age, reload
 from tap import PATIENCE, BeltCase, Child, hashbelt, in_thread, main
 
 import django
@@ -16,6 +18,8 @@ from django.test.utils import override_settings
 
 from hashbelt.django import BeltCache
 
+# The pickle of a class of a module that is gone.
+GONE = b"cno_such_module\nName\n."
 # pytest imports this file once more.
 if not settings.configured:
     settings.configure(CACHES={"default": {"BACKEND": "hashbelt.django.BeltCache"}},
@@ -78,6 +82,8 @@ class Backend(BeltCase):
         cache.set("key", "41")
         self.assertEqual(cache.get("key"), "41")
         self.assertRaises(TypeError, cache.incr, "key")
+        cache.set("none", None)
+        self.assertRaises(TypeError, cache.incr, "none")
         self.raises(ValueError, "Key 'other' not found", cache.incr, "other")
         self.raises(ValueError, "Key 'other' not found", cache.decr, "other")
 
@@ -117,6 +123,47 @@ class Backend(BeltCase):
         cache.delete("key")
         go_on.set()
         self.assertEqual((wait(), cache.get("key")), ("late", None))
+
+    def test_unreadable(self):
+        """a value that cannot be unpickled is a miss"""
+        cache, belt = self.cache()
+        for read, found in ((lambda: cache.get("key", "other"), "other"),
+                            (lambda: cache.get_many(["key"]), {}),
+                            (lambda: cache.get_or_set("key", lambda: 5), 5),
+                            (lambda: cache.get_or_set("key", 6), 6)):
+            belt[":1:key"] = GONE
+            self.assertEqual(read(), found)
+        belt[":1:key"] = GONE
+        self.raises(ValueError, "Key 'key' not found", cache.incr, "key")
+
+    def test_incr_ends(self):
+        """incr of a key that is removed meanwhile finds no key"""
+        cache, belt = self.cache()
+        cache.set("key", 1.5)
+        entry = cache._belt.entry
+
+        def late(key):
+            cache._belt.entry = entry
+            found = entry(key)
+            belt.clear()
+            return found
+
+        cache._belt.entry = late
+        self.raises(ValueError, "Key 'key' not found", cache.incr, "key")
+
+    def test_reload(self):
+        """a dump keeps values and numbers, and what is left of their times"""
+        cache, belt = self.cache(TIMEOUT=60)
+        age(belt)
+        cache.set_many({"value": ["text", 1.5], "number": 41})
+        belt.advance(20)
+        belt = reload(belt)
+        self.addCleanup(belt.close)
+        cache = BeltCache(belt.name, {"OPTIONS": {"owner": os.getuid()}})
+        self.assertEqual((cache.get("value"), cache.incr("number")), (["text", 1.5], 42))
+        self.assertEqual(belt.entry(":1:number").ttl, 40.0)
+        belt.advance(40)
+        self.assertEqual(cache.get_many(["value", "number"]), {})
 
     def test_keys(self):
         """a key of over 250 characters warns as Django's backends do, and any length works"""

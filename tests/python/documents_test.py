@@ -4,6 +4,7 @@
 
 import doctest
 import os
+import shlex
 import subprocess
 import unittest
 
@@ -34,7 +35,7 @@ class Documents(unittest.TestCase):
         names = {}
         for number, kind, text in found:
             if kind == "sh":
-                subprocess.run(["sh", "-c", text], check=True)
+                subprocess.run(shlex.split(text), check=True)
                 continue
             test = doctest.DocTestParser().get_doctest(text, names, "docs/python.md",
                                                        "docs/python.md", number)

@@ -6,9 +6,10 @@ import os
 import threading
 import time
 
+from reloaded import age, reload
 from tap import PATIENCE, BeltCase, Child, hashbelt, in_thread, main
 
-from dogpile.cache import make_region
+from dogpile.cache import api, make_region
 from dogpile.cache.api import NO_VALUE
 
 import hashbelt.dogpile  # noqa: F401,F811
@@ -43,6 +44,19 @@ class Regions(BeltCase):
             region.set("a", 1)
             region.set_multi({"b": 2})
             self.assertEqual((belt.entry("a").ttl, belt.entry("b").ttl), (left, left))
+
+    def test_reload(self):
+        """a dump keeps values, and what is left of their times"""
+        region, belt = self.region(expiration_time=60)
+        age(belt)
+        region.set("key", ["text", 1.5])
+        belt.advance(20)
+        belt = reload(belt)
+        self.addCleanup(belt.close)
+        region = make_region().configure("hashbelt", arguments={"belt": belt.name})
+        self.assertEqual((region.get("key"), belt.entry("key").ttl), (["text", 1.5], 40.0))
+        belt.advance(40)
+        self.assertEqual(region.get_or_create("key", lambda: "new"), "new")
 
     def test_keys(self):
         """keys of any length: two that differ in the last of 5000 characters are two"""
@@ -92,6 +106,20 @@ class Regions(BeltCase):
         region.set("b", "B")
         self.assertEqual(region.get_or_create_multi(
             ["a", "b", "c"], lambda *keys: [key.upper() for key in keys]), ["A", "B", "C"])
+
+
+# dogpile.cache 1.1 takes no error of a deserializer as a miss.
+if hasattr(api, "CantDeserializeException"):
+    class Unreadable(BeltCase):
+        def test_unreadable(self):
+            """a value that cannot be unpickled is a miss"""
+            belt = self.make()
+            region = make_region().configure("hashbelt", arguments={"belt": belt.name})
+            region.set("key", "value")
+            # The pickle of a class of a module that is gone.
+            belt["key"] = belt["key"].partition(b"|")[0] + b"|cno_such_module\nName\n."
+            self.assertEqual((region.get("key"), region.get_or_create("key", lambda: "new"),
+                              region.get("key")), (NO_VALUE, "new", "new"))
 
 
 class Mutexes(BeltCase):

@@ -3,6 +3,7 @@
 """Events of belts: iteration, acknowledgement, asyncio."""
 
 import asyncio
+import os
 import select
 
 from tap import PATIENCE, BeltCase, hashbelt, in_thread, main
@@ -93,6 +94,81 @@ class Reported(BeltCase):
 
         self.assertEqual(asyncio.run(asyncio.wait_for(read(), PATIENCE)),
                          [b"key0", b"key1", b"key2"])
+
+    def put(self, belt, count):
+        for number in range(count):
+            belt[f"key{number}"] = b"value"
+            belt.delete(f"key{number}")
+
+    def test_tasks(self):
+        """two tasks share one object: each event goes to one of them"""
+        belt = self.reporting()
+
+        async def read(events, keys, count):
+            for _ in range(count):
+                keys.append((await anext(events)).key)
+
+        async def many():
+            keys = []
+            with belt.events() as events:
+                tasks = [asyncio.create_task(read(events, keys, 3)) for _ in range(2)]
+                await asyncio.sleep(0)
+                self.put(belt, 2)
+                await asyncio.sleep(0)
+                self.put(belt, 4)
+                await asyncio.gather(*tasks)
+                self.assertIsNone(events.poll())
+                return keys
+
+        keys = asyncio.run(asyncio.wait_for(many(), PATIENCE))
+        self.assertEqual(sorted(keys), sorted(b"key%d" % n for n in (0, 1, 0, 1, 2, 3)))
+
+    def test_left(self):
+        """a task that waits gets an event that another reader has read and left"""
+        belt = self.reporting()
+
+        async def many():
+            with belt.events() as events:
+                task = asyncio.create_task(anext(events))
+                await asyncio.sleep(0)
+                self.put(belt, 2)
+                first = events.poll()
+                return first.key, (await task).key
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(many(), PATIENCE)), (b"key0", b"key1"))
+
+    def test_threads(self):
+        """4 threads and a task share one object: each event goes to one of them"""
+        belt = self.reporting()
+
+        async def read(events):
+            return [(await anext(events)).sequence for _ in range(40)]
+
+        def work(events):
+            return [next(events).sequence for _ in range(40)]
+
+        with belt.events() as events:
+            threads = [in_thread(lambda: work(events)) for _ in range(4)]
+            threads.append(in_thread(lambda: asyncio.run(read(events))))
+            self.put(belt, 200)
+            found = sum((thread() for thread in threads), [])
+        self.assertEqual(sorted(found), list(range(1, 201)))
+
+    def test_close_wakes(self):
+        """close ends the wait of a task, with ValueError"""
+        belt = self.reporting()
+
+        async def many():
+            events = belt.events()
+            descriptor = f"/proc/self/fd/{events.fileno()}"
+            tasks = [asyncio.create_task(anext(events)) for _ in range(2)]
+            await asyncio.sleep(0)
+            events.close()
+            errors = await asyncio.gather(*tasks, return_exceptions=True)
+            return [type(error) for error in errors], os.path.exists(descriptor)
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(many(), PATIENCE)),
+                         ([ValueError, ValueError], False))
 
     def test_none(self):
         """a belt that reports nothing raises NoEvents"""

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import threading
 import time
+import typing
 
 from tap import PATIENCE, BeltCase, Child, hashbelt, in_thread, main
 
@@ -127,13 +128,139 @@ class Fills(BeltCase):
                     lambda: b"", None, ahead=5)
 
 
+class Own(BeltCase):
+    """A caller that would wait for itself computes. Belt time stands still: no lease ends."""
+
+    def test_recursive(self):
+        """a function that asks for the key that it computes computes once more"""
+        belt = self.make()
+
+        def outer():
+            return belt.get_or_set("key", lambda: b"inner") + b" outer"
+
+        wait = in_thread(lambda: belt.get_or_set("key", outer))
+        self.assertEqual((wait(), belt["key"]), (b"inner outer", b"inner outer"))
+        with hashbelt.open(belt.name) as other:
+            wait = in_thread(lambda: belt.get_or_set(
+                "two", lambda: other.get_or_set("two", lambda: b"inner")))
+            self.assertEqual(wait(), b"inner")
+
+    def test_circle(self):
+        """of two threads that would wait for each other, one computes"""
+        belt = self.make()
+        meet = threading.Barrier(2)
+
+        def fill(key, other):
+            def compute():
+                meet.wait(PATIENCE)
+                return belt.get_or_set(other, lambda: b"own")
+            return belt.get_or_set(key, compute)
+
+        waits = [in_thread(lambda: fill("a", "b")), in_thread(lambda: fill("b", "a"))]
+        self.assertEqual([wait() for wait in waits], [b"own", b"own"])
+
+    def test_sync_in_loop(self):
+        """get_or_set in a task computes while another task of the loop fills, or waits to fill"""
+        belt = self.make()
+        begun, go_on = threading.Event(), threading.Event()
+
+        async def slow():
+            await asyncio.sleep(0.001)
+            return b"task"
+
+        async def many():
+            task = asyncio.create_task(belt.aget_or_set("key", slow))
+            await asyncio.sleep(0)
+            own = belt.get_or_set("key", lambda: b"own")
+            waiter = asyncio.create_task(belt.aget_or_set("other", slow))
+            await asyncio.sleep(0)
+            other = belt.get_or_set("other", lambda: b"own")
+            go_on.set()
+            return own, await task, other, await waiter
+
+        def fail():
+            begun.set()
+            go_on.wait(PATIENCE)
+            raise ZeroDivisionError
+
+        thread = in_thread(lambda: belt.get_or_set("other", fail))
+        self.assertTrue(begun.wait(PATIENCE))
+        loop = in_thread(lambda: asyncio.run(many()))
+        self.assertEqual(loop(), (b"own", b"task", b"own", b"task"))
+        self.assertRaises(ZeroDivisionError, thread)
+
+    def test_async_recursive(self):
+        """a coroutine, a task and a thread that help to compute a key compute when they ask it"""
+        belt = self.make()
+
+        async def inner():
+            return b"inner"
+
+        async def same():
+            return await belt.aget_or_set("key", inner)
+
+        async def child():
+            return (await asyncio.gather(belt.aget_or_set("key", inner)))[0]
+
+        async def thread():
+            return await asyncio.to_thread(belt.get_or_set, "key", lambda: b"inner")
+
+        for outer in (same, child, thread):
+            run = in_thread(lambda: asyncio.run(belt.aget_or_set("key", outer)))
+            self.assertEqual(run(), b"inner")
+            belt.delete("key")
+
+    def test_late_cancel(self):
+        """a task that is cancelled when it has been granted the fill lease gives it up"""
+        belt = self.make()
+        begun, go_on = threading.Event(), threading.Event()
+
+        async def slow():
+            return b"task"
+
+        def fail():
+            begun.set()
+            go_on.wait(PATIENCE)
+            raise ZeroDivisionError
+
+        async def cancel():
+            loop = asyncio.get_running_loop()
+            call_soon = loop.call_soon_threadsafe
+            task = asyncio.create_task(belt.aget_or_set("key", slow))
+            await asyncio.sleep(0)
+            # The result comes, and then the task is cancelled, before it has run on.
+            loop.call_soon_threadsafe = lambda function, *arguments: call_soon(
+                lambda: [function(*arguments), task.cancel()])
+            go_on.set()
+            await asyncio.wait([task])
+            self.assertTrue(task.cancelled())
+            return await belt.aget_or_set("key", slow)
+
+        thread = in_thread(lambda: belt.get_or_set("key", fail))
+        self.assertTrue(begun.wait(PATIENCE))
+        self.assertEqual(asyncio.run(asyncio.wait_for(cancel(), PATIENCE)), b"task")
+        self.assertRaises(ZeroDivisionError, thread)
+
+
 class Functions(BeltCase):
+    def test_annotations(self):
+        """a cached function has the annotations of its function"""
+        belt = self.make()
+
+        @belt.cached(key=str)
+        def typed(number: int) -> bytes:
+            return b"%d" % number
+
+        self.assertEqual(typed.__annotations__, {"number": int, "return": bytes})
+        self.assertEqual(typing.get_type_hints(typed), {"number": int, "return": bytes})
+        self.assertFalse(hasattr(typed, "absent"))
+
     def test_cached(self):
         """a cached function is called once for equal arguments, until invalidate"""
         belt = self.make(hashbelt.JSON())
         calls = []
 
-        @belt.cached(ttl=60)
+        @belt.cached(ttl=60, name="double")
         def double(number, *, plus=0):
             """Twice the number."""
             calls.append(number)
@@ -151,7 +278,7 @@ class Functions(BeltCase):
         """arguments of any length and plain type make keys; others need key="""
         belt = self.make(hashbelt.JSON())
 
-        @belt.cached()
+        @belt.cached(name="kind")
         def kind(value):
             return type(value).__name__
 
@@ -171,7 +298,7 @@ class Functions(BeltCase):
         belt = self.make()
         begun, go_on = threading.Event(), threading.Event()
 
-        @belt.cached()
+        @belt.cached(name="slow")
         def slow():
             begun.set()
             go_on.wait(PATIENCE)
@@ -188,7 +315,7 @@ class Functions(BeltCase):
         belt = self.make()
         calls = []
 
-        @belt.cached(ttl=60)
+        @belt.cached(ttl=60, name="slow")
         async def slow(name):
             calls.append(name)
             await asyncio.sleep(0.05)
@@ -199,7 +326,9 @@ class Functions(BeltCase):
 
         self.assertEqual(asyncio.run(asyncio.wait_for(many(), PATIENCE)), [b"a"] * 40)
         self.assertEqual(calls, ["a"])
-        self.assertTrue(asyncio.iscoroutinefunction(slow))
+        # inspect has a mark for such objects since Python 3.12, and asyncio had one before.
+        has_mark = hasattr(inspect, "markcoroutinefunction")
+        self.assertTrue((inspect if has_mark else asyncio).iscoroutinefunction(slow))
         self.assertTrue(inspect.isawaitable(coroutine := slow("a")))
         self.assertEqual(asyncio.run(coroutine), b"a")
 
@@ -234,7 +363,7 @@ class Functions(BeltCase):
         belt = self.make()
         calls = []
 
-        @belt.cached()
+        @belt.cached(name="fails")
         async def fails():
             calls.append(1)
             await asyncio.sleep(0)

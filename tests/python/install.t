@@ -67,11 +67,23 @@ compare_installed() {
 	printf '%s\n' "$temporary/target $version $version" True | diff - "$temporary/found"
 }
 
+# build - build a wheel; print what the build says of deprecated settings, and a wrong license.
+build() {
+	(cd "$source/bindings/python" && /usr/bin/python3 -W default -c '
+import setuptools.build_meta, sys
+setuptools.build_meta.build_wheel(sys.argv[1])' "$temporary") >"$temporary/log" 2>&1 || cat "$temporary/log"
+	grep -i deprecated "$temporary/log"
+	/usr/bin/python3 -m zipfile -e "$temporary"/hashbelt-*.whl "$temporary/wheel"
+	grep -qx 'License: LGPL-2.1-or-later' "$temporary"/wheel/hashbelt-*.dist-info/METADATA ||
+		cat "$temporary"/wheel/hashbelt-*.dist-info/METADATA
+}
+
 libraries=$1
 version=$(sed -n 's/^.define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")
 written
 result "pip installs bindings/python" "$(install "$source/bindings/python")"
 result "the installed package has the version of the module, and its types" "$(compare_installed)"
+result "a build says of no setting that it is deprecated, and the package has its license" "$(build)"
 result "a source distribution is made" "$(distribute)"
 result "neither writes a file beside the source" "$(written)"
 rm -rf "$temporary/target"

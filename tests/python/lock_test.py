@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Locks of belts: owners, waiting, leases, and the end of processes."""
 
+import asyncio
 import ctypes
+import errno
+import inspect
 import os
 import signal
 import threading
 import time
 
-from tap import BeltCase, Child, at_last, hashbelt, in_thread, main
+from tap import PATIENCE, BeltCase, Child, at_last, hashbelt, in_thread, main
 
 from hashbelt._library import library
 
@@ -208,6 +211,176 @@ class Locks(BeltCase):
         self.raises(ValueError, "a time to wait", belt.lock, "name", timeout=-1)
 
 
+class Tasks(BeltCase):
+    def setUp(self):
+        self.belt = self.make(policy=hashbelt.abi.PINNED)
+
+    def run_async(self, coroutine):
+        return asyncio.run(asyncio.wait_for(coroutine, PATIENCE))
+
+    def test_tasks(self):
+        """of 8 tasks of one event loop, one at a time is inside"""
+        inside = [0, 0]
+
+        async def work():
+            for _ in range(5):
+                async with self.belt.lock("name"):
+                    inside[0] += 1
+                    inside[1] = max(inside)
+                    await asyncio.sleep(0)
+                    inside[0] -= 1
+
+        async def many():
+            await asyncio.gather(*(work() for _ in range(8)))
+
+        self.run_async(many())
+        self.assertEqual((inside, self.belt.info().locks), ([0, 1], 0))
+
+    def test_owners(self):
+        """each task is an owner: another one is refused, and it takes its own lock again"""
+        async def refused():
+            self.assertRaises(hashbelt.LockTimeout, self.belt.lock("name", timeout=0).acquire)
+            with self.assertRaises(hashbelt.LockTimeout):
+                async with self.belt.lock("name", timeout=0):
+                    pass
+            with self.belt.lock("other", timeout=0) as lock:
+                return lock.token > 0
+
+        async def hold():
+            with self.belt.lock("name", timeout=0) as outer:
+                async with self.belt.lock("name") as inner:
+                    self.assertEqual(inner.token, outer.token)
+                found = await asyncio.create_task(refused())
+                thread = await asyncio.to_thread(in_thread, self.belt.lock("name", 1, 0).acquire)
+                self.assertRaises(hashbelt.LockTimeout, thread)
+                return found
+
+        self.assertTrue(self.run_async(hold()))
+        self.assertEqual(self.belt.info().locks, 0)
+
+    def test_own_thread(self):
+        """a task that would stop the one that has the lock, or waits for it, gets LockTimeout"""
+        async def wait():
+            async with self.belt.lock("name"):
+                pass
+
+        async def refused():
+            error = self.raises(hashbelt.LockTimeout, "use 'async with'",
+                                self.belt.lock("name").acquire)
+            self.assertEqual(error.errno, errno.EDEADLK)
+
+        async def many():
+            with self.belt.lock("name"):
+                await asyncio.create_task(refused())
+            with hashbelt.open(self.belt.name) as other:
+                other.lock("name", owner="other").acquire()
+                waiter = asyncio.create_task(wait())
+                await asyncio.sleep(0)
+                await asyncio.create_task(refused())
+            await waiter
+
+        self.run_async(many())
+
+    def test_async_wait(self):
+        """async with waits for another thread while the event loop runs, at most for its time"""
+        async def wait(timeout):
+            async with self.belt.lock("name", timeout=timeout) as lock:
+                return lock.token
+
+        async def many():
+            self.belt.lock("name", owner="a").acquire()
+            first, second = asyncio.create_task(wait(5)), asyncio.create_task(wait(None))
+            while not await asyncio.to_thread(waits):
+                await asyncio.sleep(0)
+            while not first.done():
+                self.belt.advance(1)
+                await asyncio.sleep(0.001)
+            self.assertRaises(hashbelt.LockTimeout, first.result)
+            self.belt.lock("name", owner="a").release()
+            return await second
+
+        self.assertGreater(self.run_async(many()), 0)
+        self.assertEqual(self.belt.info().locks, 0)
+
+    def test_cancel(self):
+        """a task that is cancelled while it waits leaves the lock to the next one"""
+        async def wait():
+            async with self.belt.lock("name"):
+                return True
+
+        async def many():
+            with self.belt.lock("name"):
+                tasks = [asyncio.create_task(wait()) for _ in range(3)]
+                await asyncio.sleep(0)
+                tasks[0].cancel()
+                await asyncio.wait(tasks[:1])
+            return await tasks[1], await tasks[2], tasks[0].cancelled()
+
+        self.assertEqual(self.run_async(many()), (True, True, True))
+        self.assertTrue(at_last(lambda: not self.belt.info().locks))
+
+    def test_cancelled_first(self):
+        """a wait that was cancelled gives the lock up though the event loop waits for it"""
+        async def wait():
+            async with self.belt.lock("name"):
+                return True
+
+        async def many():
+            other = self.belt.lock("name", owner="a")
+            other.acquire()
+            task = asyncio.create_task(wait())
+            await asyncio.sleep(0)
+            while not await asyncio.to_thread(waits):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            release = in_thread(lambda: [at_last(lambda: waits(2)), other.release()])
+            with self.belt.lock("name") as lock:
+                self.assertGreater(lock.token, 0)
+            return release()[0]
+
+        self.assertTrue(in_thread(lambda: self.run_async(many()))())
+
+    def test_again(self):
+        """the end of a wait that was cancelled does not take the lock of the next try"""
+        async def wait():
+            with self.assertRaises(asyncio.TimeoutError):
+                async with asyncio.timeout(0.001):
+                    async with self.belt.lock("name"):
+                        pass
+            self.belt.lock("name", owner="other").release()
+            async with self.belt.lock("name"):
+                for _ in range(20):
+                    await asyncio.sleep(0.001)
+                    self.assertEqual(self.belt.info().locks, 1)
+
+        async def many():
+            self.belt.lock("name", owner="other").acquire()
+            await wait()
+
+        self.run_async(many())
+        self.assertEqual(self.belt.info().locks, 0)
+
+    def test_decorated(self):
+        """a decorated async function runs under the lock, and a generator is refused"""
+        @self.belt.lock("name")
+        async def locked(number):
+            await asyncio.sleep(0)
+            return number, self.belt.info().locks
+
+        self.assertTrue(inspect.iscoroutinefunction(locked))
+        self.assertEqual((self.run_async(locked(5)), self.belt.info().locks), ((5, 1), 0))
+
+        def generator():
+            yield 1
+
+        async def async_generator():
+            yield 1
+
+        for function in (generator, async_generator):
+            self.raises(TypeError, "take the lock in the body", self.belt.lock("name"), function)
+
+
 def left(belt, name):
     """The lease that a lock has left, milliseconds."""
     owner = ctypes.create_string_buffer(hashbelt.abi.OWNER_MAX)
@@ -218,9 +391,9 @@ def left(belt, name):
     return lock.ttl_ms
 
 
-def waits():
-    """Whether a thread of this process waits in the kernel for a lock."""
-    return any(waits_in_lock(task) for task in os.listdir("/proc/self/task"))
+def waits(count=1):
+    """Whether so many threads of this process, or more, wait in the kernel for a lock."""
+    return sum(waits_in_lock(task) for task in os.listdir("/proc/self/task")) >= count
 
 
 def waits_in_lock(task):

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# payload.sh PAYLOAD TOOLS PYTHON [full|newest] - make the payload PYTHON of the guest that runs the tests of this
+# payload.sh PAYLOAD TOOLS PYTHON [full|pypy|SUITE] - make the payload PYTHON of the guest that runs the tests of this
 # folder. It has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the
 # package, its examples, and the Python of root.sh.
 set -eu
@@ -16,13 +16,12 @@ rm -rf "$python"
 mkdir -p "$python/tests" "$python/bindings/python" "$python/docs" "$python/examples" "$python/host"
 cp -a "$root"/* "$python/host"
 cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$tests/guest.sh" "$python"
-for place in usr later/usr; do
-	[ ! -d "$python/host/$place/lib/x86_64-linux-gnu" ] ||
-		cp -p "$tools/libhashbelt.so.0" "$python/host/$place/lib/x86_64-linux-gnu"
-done
 cp -rp "$tests/python" "$python/tests"
 cp -p "$top/docs/python.md" "$python/docs"
 cp -rp "$top/examples/python" "$python/examples"
 cp -rp "$top/bindings/python/hashbelt" "$python/bindings/python"
 "$top/bindings/python/generate.py" "$python/bindings/python/hashbelt/_abi.py"
+for place in "$python/host" "$python/host/later"; do
+	[ ! -d "$place/usr" ] || cp -p "$tools/libhashbelt.so.0" "$place/usr/lib/x86_64-linux-gnu"
+done
 "$tests/vm/copy.sh" --libraries "$python/host" "$python/hbctl"

@@ -1,22 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh [full|newest] - print the path of a directory with Python and frameworks of this machine's Debian, for the
+# root.sh [full|pypy|SUITE] - print the path of a directory with Python and frameworks of this machine's Debian, for the
 # root directory of a guest. With "full" they are those of Debian 12, and there are servers for these as well; in
 # /later the Python of Debian 13, with Django 4.2 and Flask-Session; and in /django Django's own tests of caches,
-# as 3.2/tests and 4.2/tests. With "newest" there are, instead of all that, in /later the Python and the frameworks
-# of unstable.
+# as 3.2/tests and 4.2/tests. With a suite of Debian, trixie or sid, there are, instead of all that, in /later its
+# Python and its frameworks; with "pypy" the PyPy of unstable.
 #
-# cache.sh keeps the directory. The first call takes half a minute, or a minute with "full" or "newest". To get
-# newer releases, remove it. Needs root.
+# cache.sh keeps the directory. The first call takes half a minute, or a minute with an argument. To get newer
+# releases, remove it. Needs root.
 
 # shellcheck source=tests/kept.sh
 . "$(dirname "$0")/../kept.sh"
 
-python=python3,python3-pytest
+python=python3,python3-pytest,python3-gevent,python3-eventlet
 frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
+flask=python3-flask-caching,python3-flask-limiter
+hbctl=libinih1,libjson-c5,libsmartcols1,libncursesw6	# what hbctl needs
 later=python3,python3-pytest,python3-django,python3-flask-session,python3-msgspec
-servers=gunicorn,python3-fastapi,python3-uvicorn,python3-flask-caching,python3-flask-limiter
+servers=gunicorn,python3-fastapi,python3-uvicorn,$flask
 
 # remove_texts - remove from the present directory what no test needs: documents, other languages,
 # Python's own tests.
@@ -49,13 +51,25 @@ trim_later() {
 	remove_texts
 	ln -s usr/lib64 usr/lib .
 	compile "$work/root/later"
+	[ -e usr/bin/pypy3 ] || return 0
+	# PyPy demands a locale that is there. It cannot compile the files that test its parser.
+	rm -rf usr/lib/pypy3.*/test
+	# shellcheck disable=SC2046 # names without spaces
+	LC_ALL=C chroot . /usr/bin/pypy3 -m compileall -q --invalidation-mode unchecked-hash \
+		/usr/lib/python3 $(printf '/%s\n' usr/lib/pypy3.*) >/dev/null 2>&1 || :
 }
 
 bootstrap() {
 	case $kind in
-	newest)
+	pypy)
 		mkdir "$work/root"
-		extract sid "$python,$frameworks" "$work/root/later"
+		extract sid pypy3,python3-pytest "$work/root/later"
+		trim_later
+		return
+		;;
+	trixie | sid)
+		mkdir "$work/root"
+		extract "$kind" "$python,$frameworks,$flask,$hbctl" "$work/root/later"
 		trim_later
 		return
 		;;
@@ -75,8 +89,8 @@ bootstrap() {
 }
 
 case $#${1-} in
-0 | 1full | 1newest) ;;
-*) fail "usage: root.sh [full|newest]" ;;
+0 | 1full | 1pypy | 1trixie | 1sid) ;;
+*) fail "usage: root.sh [full|pypy|trixie|sid]" ;;
 esac
 kind=${1-}
 [ "$(id -u)" = 0 ] || fail "only root can make a root directory"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from . import _abi
-from ._library import library
+from ._library import COUNTS_REFERENCES, library
 from .errors import Error, make_error
 
 # Room for the value of a get, bytes. A larger value costs a second call.
@@ -30,15 +30,82 @@ def address(data: bytes) -> int:
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
 
 
-class Handle(ctypes.c_void_p):
-    """A struct hashbelt. It is closed when no object and no call refers to it any more."""
+class Handle:
+    """A struct hashbelt. It is closed when no object and no call refers to it any more.
+
+    It is no object of ctypes, which would be copied with its address. "with" stands around each use
+    of it: see CountedHandle.
+    """
+
+    __slots__ = ("_as_parameter_",)
+
+    def __init__(self) -> None:
+        """A handle that is not open: hashbelt_open() writes its address to where pointer() is."""
+        self._as_parameter_ = ctypes.c_void_p()
+
+    def pointer(self) -> Any:
+        """A pointer to the address."""
+        return ctypes.byref(self._as_parameter_)
+
+    def address(self) -> int:
+        """The address, or 0 after close()."""
+        return self._as_parameter_.value or 0
 
     def close(self, _close: Callable[[Any], None] = library.close) -> None:
         """Close it at once: no other thread may be in a call with it."""
-        value, self.value = self.value, None
+        value, self._as_parameter_.value = self._as_parameter_.value, None
         _close(value)
 
-    __del__ = close
+    def leave(self) -> None:
+        """Called when its owner drops it: close it at the end of the last call."""
+
+    def __enter__(self) -> "Handle":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a descriptor of a belt is not copied or pickled: copy the belt, which is "
+                        "opened anew")
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class CountedHandle(Handle):
+    """A handle for a Python that does not count references: it counts its calls."""
+
+    __slots__ = ("_lock", "_calls", "_is_left")
+
+    def __init__(self) -> None:
+        """A handle that is not open."""
+        super().__init__()
+        # The lock is around the next two. A signal's handler may make a call, too.
+        self._lock = threading.RLock()
+        self._calls = 0
+        self._is_left = False
+
+    def __enter__(self) -> Handle:
+        with self._lock:
+            self._calls += 1
+            if self._is_left:
+                self.__exit__()
+                raise ValueError("the belt is closed: open it again")
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._is_left and not self._calls:
+                self.close()
+
+    def leave(self) -> None:
+        """Called when its owner drops it: close it now, or at the end of the last call."""
+        with self._lock:
+            self._is_left = True
+            if not self._calls:
+                self.close()
 
 
 class Space:
@@ -54,7 +121,9 @@ class Space:
     def __init__(self, handle: Handle) -> None:
         """Make memory for calls with this handle, which stays open as long as this object."""
         self._owner = handle
-        self.handle = ctypes.byref(ctypes.c_char.from_address(handle.value or 0))
+        self.handle: Any = handle
+        if COUNTS_REFERENCES:
+            self.handle = ctypes.byref(ctypes.c_char.from_address(handle.address()))
         self.got = _abi.Item()
         self.got_pointer = ctypes.byref(self.got)
         self.sent = _abi.Item()
@@ -73,8 +142,10 @@ def encode_name(name: str, call: int) -> bytes:
 
 def open_handle(path: str) -> Handle:
     """Open the device. Raises NoDevice, NotAllowed, Error."""
-    handle = Handle()
-    err = library.open(os.fsencode(path), ctypes.byref(handle))
+    handle = Handle() if COUNTS_REFERENCES else CountedHandle()
+    err = library.open(os.fsencode(path), handle.pointer())
+    while err == -errno.EINTR:      # it waited, as the module is reloaded
+        err = library.open(os.fsencode(path), handle.pointer())
     if err:
         raise make_error(err, _abi.CALL_OPEN, path)
     return handle
@@ -136,9 +207,23 @@ class Device:
                 raise ValueError(f"belt '{self.name}' is closed: open it again")
             if self._handle is None:
                 handle = open_handle(self.path)
-                self._bind(handle)
+                try:
+                    self._bind(handle)
+                except Error:
+                    handle.leave()
+                    raise
                 self._handle = handle
             return self._handle
+
+    def settings(self) -> tuple[str, str, int | None, int, int]:
+        """Its name, path, owner and flags. Raises ValueError after close()."""
+        if self._closed:
+            raise ValueError(f"belt '{self.name}' is closed: open it again")
+        return self.name, self.path, self.owner, self._flags, self._watch
+
+    def __reduce__(self) -> Any:
+        """It is pickled and copied as its settings: the copy has a descriptor of its own."""
+        return Device, self.settings()
 
     def fd(self) -> int:
         """The descriptor of the handle. Raises as handle() does."""
@@ -152,8 +237,10 @@ class Device:
         """Close the descriptor when each call of another thread has returned."""
         with self._lock:
             self._closed = True
-            self._handle = None
+            handle, self._handle = self._handle, None
             self.spaces = []
+        if handle is not None:
+            handle.leave()
 
     def forked(self) -> None:
         """Called in a child: close the copy of the parent's descriptor.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Used by the modules for frameworks: keys of any length, and values that are numbers."""
+"""Used by the modules for frameworks: keys of any length, numbers, and bytes that are no value."""
 
 import hashlib
 import re
@@ -8,8 +8,8 @@ from typing import Any, Final
 from . import _abi
 from ._time import KEEP, Seconds
 from .belt import Belt
-from .errors import Changed
-from .serializer import Serializer
+from .errors import Changed, Missing
+from .serializer import UNREADABLE, Serializer
 
 # The bytes of a long key that stand before its hash.
 _BEGINNING: Final = _abi.KEY_MAX - 65
@@ -35,6 +35,7 @@ class Numbers:
     """Writes an int of 64 bits in decimal, as Belt.incr() does; else uses another serializer.
 
     The other one must not write text that is a number in decimal for anything but that number.
+    Bytes that it cannot load are UNREADABLE: to a framework that is a miss.
     """
 
     def __init__(self, other: Serializer[Any]) -> None:
@@ -48,22 +49,31 @@ class Numbers:
         return self._other.dumps(value)
 
     def loads(self, data: bytes) -> Any:
-        """Return the value. Raises what the other serializer raises."""
-        return int(data) if _is_number(data) else self._other.loads(data)
+        """Return the value, or UNREADABLE."""
+        if _is_number(data):
+            return int(data)
+        try:
+            return self._other.loads(data)
+        except Exception:  # pylint: disable=broad-except
+            return UNREADABLE
 
 
-def add_to(belt: Belt[Any], key: bytes, delta: Any) -> Any:
+def add_to(belt: Belt[Any], key: bytes, delta: Any, initial: Any = UNREADABLE) -> Any:
     """Add to the value of an entry, which keeps its deadline, and return the sum.
 
-    Returns None if there is no entry. No concurrent change is lost. Raises what the addition of the
-    two values raises, and Full.
+    Returns None if there is no entry. An unreadable value counts as initial, and without it as no
+    entry. No concurrent change is lost. Raises what the addition of the two values raises, and
+    Full.
     """
     while True:
         entry = belt.entry(key)
         if entry is None:
             return None
+        value = initial if entry.value is UNREADABLE else entry.value
+        if value is UNREADABLE:
+            return None
         try:
-            belt.set(key, entry.value + delta, KEEP, version=entry.version)
-        except Changed:
+            belt.set(key, value + delta, KEEP, version=entry.version)
+        except (Changed, Missing):
             continue
-        return entry.value + delta
+        return value + delta

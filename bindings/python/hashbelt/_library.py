@@ -5,12 +5,18 @@ ctypes releases the interpreter's lock during each call, and takes bytes where t
 """
 
 import ctypes
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any, Final
 
 from ._abi import FUNCTIONS, VERSION
 
 SONAME: Final = "libhashbelt.so.0"
+
+# Whether an object ends with the last reference to it. That of PyPy ends at some later time.
+COUNTS_REFERENCES: Final = sys.implementation.name == "cpython"
 
 
 def _load() -> ctypes.CDLL:
@@ -33,8 +39,22 @@ def _load() -> ctypes.CDLL:
 
 _loaded: Final = _load()
 
+
+def _held(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, so that its handle stays open during a call: references do that on CPython."""
+    if COUNTS_REFERENCES:
+        return function
+
+    def call(first: Any, *arguments: Any) -> Any:
+        if not isinstance(first, AbstractContextManager):
+            return function(first, *arguments)
+        with first:
+            return function(first, *arguments)
+    return call
+
+
 # hashbelt_open() is library.open, and so on.
-library: Final = SimpleNamespace(**{name: getattr(_loaded, f"hashbelt_{name}")
+library: Final = SimpleNamespace(**{name: _held(getattr(_loaded, f"hashbelt_{name}"))
                                     for name in FUNCTIONS})
 
 
@@ -44,4 +64,4 @@ def untyped(name: str) -> Any:
     Each argument is an int of at most 31 bits, bytes, None, or an object of ctypes. The result is
     an int.
     """
-    return _loaded[f"hashbelt_{name}"]
+    return _held(_loaded[f"hashbelt_{name}"])

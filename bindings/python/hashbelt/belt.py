@@ -6,6 +6,7 @@ import ctypes
 import errno
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import closing
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, overload
@@ -100,6 +101,11 @@ class Belt(MutableMapping[Key, V]):
 
     def __repr__(self) -> str:
         return f"<hashbelt.Belt {self.name!r}>"
+
+    def __reduce__(self) -> Any:
+        """A belt is pickled and copied as its name and settings, and opened anew from these."""
+        name, path, owner, *_ = self._device.settings()
+        return _open_again, (type(self), name, self.serializer, path, owner)
 
     def fileno(self) -> int:
         """The descriptor of the device, for poll(2). The belt closes it."""
@@ -281,14 +287,19 @@ class Belt(MutableMapping[Key, V]):
         """Give an entry another time-to-live. Returns whether there is one."""
         return not self._call(library.touch, _abi.CALL_TOUCH, key, ttl_ms(ttl), None)
 
-    def delete(self, key: Key, *, version: int | None = None) -> bool:
+    def delete(self, key: Key, *, version: int | None = None, stale: bool = False) -> bool:
         """Remove an entry, and end the fill lease of its key. Returns whether there was one.
 
-        With version, only if the entry has that version: else Changed is raised.
+        With version, only if the entry has that version: else Changed is raised. With stale, the
+        value stays for the grace time of the belt, as one that has expired, for the callers that
+        accept it: 'hbctl get --fill --stale', and mg with N of a client of hbserve. Raises Error if
+        the belt has no grace time, or reinserts.
         """
         item = None
-        if version is not None:
-            item = ctypes.byref(_abi.Item(how=_abi.IF_VERSION, version=version))
+        if version is not None or stale:
+            how = 0 if version is None else _abi.IF_VERSION
+            how |= _abi.LEAVE_STALE if stale else 0
+            item = ctypes.byref(_abi.Item(how=how, version=version or 0))
         err = self._call(library.remove, _abi.CALL_REMOVE, key, item)
         if err == -errno.ESTALE:
             raise self._device.error(err, _abi.CALL_REMOVE)
@@ -302,21 +313,35 @@ class Belt(MutableMapping[Key, V]):
         if not self.delete(key):
             raise self._device.error(-errno.ENOENT, _abi.CALL_REMOVE)
 
-    def incr(self, key: Key, by: int = 1, *, initial: int = 0, ttl: Seconds | Ttl = BELT) -> int:
+    def incr(self, key: Key, by: int = 1, *, initial: int = 0, ttl: Seconds | Ttl = BELT,
+             minimum: int | None = None, if_present: bool = False) -> int:
         """Add to a number in decimal, and return the sum.
 
-        An absent entry counts as initial, and gets ttl; a present one keeps its deadline. Raises
-        NotNumber, SumTooLarge if the sum or a number needs more than 64 bits, and Full.
+        An absent entry counts as initial, and gets ttl; a present one keeps its deadline. A sum
+        below minimum becomes minimum, and an absent entry counts as minimum at least. With
+        if_present, an absent entry raises Missing. Raises NotNumber, also for a present number
+        below minimum; SumTooLarge if the sum or a number needs more than 64 bits; and Full.
         """
-        if not -_NUMBER_MAX <= by <= _NUMBER_MAX or not -_NUMBER_MAX <= initial <= _NUMBER_MAX:
+        item = _abi.Item(how=_abi.IF_PRESENT if if_present else 0, ttl_ms=ttl_ms(ttl))
+        if minimum is not None:
+            item.how |= _abi.FLOOR
+            item.version = minimum % 2 ** 64
+            initial = max(initial, minimum)
+        if not all(-_NUMBER_MAX <= number <= _NUMBER_MAX
+                   for number in (by, initial, minimum or 0)):
             raise self._device.error(-errno.EOVERFLOW, _abi.CALL_ADD)
-        found = ctypes.c_int64()
-        self._call(library.add, _abi.CALL_ADD, key, by, initial, ttl_ms(ttl), ctypes.byref(found))
-        return found.value
+        found = _abi.Sum(by=by, value=initial)
+        err = self._call(library.add_item, _abi.CALL_ADD, key, ctypes.byref(found),
+                         ctypes.byref(item))
+        if err:
+            raise self._device.error(err, _abi.CALL_ADD)
+        return int(found.value)
 
-    def decr(self, key: Key, by: int = 1, *, initial: int = 0, ttl: Seconds | Ttl = BELT) -> int:
-        """Subtract from a number, as incr() adds. The sum may be less than 0."""
-        return self.incr(key, -by, initial=initial, ttl=ttl)
+    def decr(self, key: Key, by: int = 1, *, initial: int = 0, ttl: Seconds | Ttl = BELT,
+             minimum: int | None = None, if_present: bool = False) -> int:
+        """Subtract from a number, as incr() adds. Without minimum, the sum may be less than 0."""
+        return self.incr(key, -by, initial=initial, ttl=ttl, minimum=minimum,
+                         if_present=if_present)
 
     @overload
     def pop(self, key: Key) -> V: ...
@@ -442,7 +467,8 @@ class Belt(MutableMapping[Key, V]):
     def __iter__(self) -> Iterator[bytes]:
         """The keys. Those that are present from the beginning to the end come once.
 
-        In a child of fork(), an iteration that the parent has begun raises RuntimeError.
+        In a child of fork(), an iteration that the parent has begun raises RuntimeError,
+        and after close() it raises ValueError.
         """
         handle = self._device.handle()
         scanner = ctypes.c_void_p()
@@ -459,21 +485,22 @@ class Belt(MutableMapping[Key, V]):
 
     def _scan(self, handle: Handle, scanner: ctypes.c_void_p) -> list[bytes]:
         """The next keys of a scan. There are none at the end."""
-        if not handle:
+        if self._device.handle() is not handle:
             raise RuntimeError("the process has forked during the iteration: begin it again")
         keys: list[bytes] = []
         record = ctypes.c_void_p()
-        while len(keys) < _SCANNED:
-            more = library.scan_next(scanner, ctypes.byref(record))
-            if more == -errno.EINTR:
-                continue
-            if more < 0:
-                raise self._device.error(more, _abi.CALL_SCAN)
-            if not more:
-                break
-            place = record.value or 0
-            length = _abi.Record.from_address(place).key_len
-            keys.append(ctypes.string_at(place + ctypes.sizeof(_abi.Record), length))
+        with handle:
+            while len(keys) < _SCANNED:
+                more = library.scan_next(scanner, ctypes.byref(record))
+                if more == -errno.EINTR:
+                    continue
+                if more < 0:
+                    raise self._device.error(more, _abi.CALL_SCAN)
+                if not more:
+                    break
+                place = record.value or 0
+                length = _abi.Record.from_address(place).key_len
+                keys.append(ctypes.string_at(place + ctypes.sizeof(_abi.Record), length))
         return keys
 
     def __len__(self) -> int:
@@ -506,7 +533,7 @@ class Belt(MutableMapping[Key, V]):
     def configure(self, **settings: Setting) -> None:
         """Change settings of the belt, as "hbctl set" does. Entries keep their deadlines.
 
-        settings are those of create(). Raises NotAllowed, Error, ValueError.
+        settings are those of create(). Raises NotAllowed, Error, TypeError, ValueError.
         """
         changed = _settings(settings)
         for name in settings:
@@ -586,18 +613,26 @@ class Belt(MutableMapping[Key, V]):
                                             timeout)
 
     def cached(self, ttl: Seconds | Ttl = BELT, *, key: Callable[..., Key] | None = None,
-               stale: float = 0, ahead: float = 0, lease: float = 30,
+               name: str | None = None, stale: float = 0, ahead: float = 0, lease: float = 30,
                timeout: Seconds = None) -> Callable[[Callable[P, R]], Cached[P, R]]:
         """A decorator that caches a function, or an async function, as get_or_set() does.
 
-        key has the arguments of the function and returns the key. Without it, the key is made of
-        the module, the name and the arguments, which have to be str, bytes, numbers, bool, None or
-        tuples of these: else a call raises TypeError. The decorated function has a method
-        invalidate() with the same arguments.
+        key has the arguments of the function and returns the key. Without it, the key is made of a
+        name and the arguments, which have to be str, bytes, numbers, bool, None or tuples of these:
+        else a call raises TypeError. The name is name, or the function's own with its module and
+        the file of that. Functions with one name share entries. So a lambda, a function in a
+        function or in __main__, an object and its method, whose names others have, too, need
+        name or key: else this raises TypeError. The decorated function has a method invalidate()
+        with the same arguments, by position or by name, with or without those that have defaults.
         """
         def decorate(function: Callable[P, R]) -> Cached[P, R]:
-            return Cached(self._filler, function, key, (ttl, stale, ahead, lease, timeout))
+            return Cached(self._filler, function, key, (ttl, stale, ahead, lease, timeout), name)
         return decorate
+
+
+def _open_again(kind: Any, name: str, serializer: Any, path: str, owner: int | None) -> Any:
+    """Open a belt that was pickled or copied. Raises NoDevice, NoBelt, NotAllowed."""
+    return kind(name, serializer, path=path, owner=owner)
 
 
 @overload
@@ -620,47 +655,66 @@ def open_belt(name: str = _abi.DEFAULT_BELT, serializer: Any = None, *, owner: i
     return Belt(name, Bytes() if serializer is None else serializer, path=path, owner=owner)
 
 
+def _members() -> Iterator[tuple[str, str, int]]:
+    """The name of each setting, without the suffix of its unit, its member, and its maximum."""
+    kind: Any
+    for member, kind, *_ in _abi.Settings._fields_:
+        for name in (member, member.removesuffix("_ms"), member.removesuffix("_bytes")):
+            if hasattr(_abi, f"SET_{name.upper()}"):
+                yield name, member, 2 ** (8 * ctypes.sizeof(kind)) - 1
+                break
+
+
+_SETTINGS: Final = {name: (member, most) for name, member, most in _members()}
+
+
 def _settings(settings: dict[str, Setting]) -> _abi.Settings:
     """The structure of settings. A time has no suffix _ms here, and is in seconds."""
     found = _abi.Settings()
-    times = {name[:-3] for name, *_ in found._fields_ if name.endswith("_ms")}
     for name, value in settings.items():
-        if name in times:
-            found.__setattr__(name + "_ms", milliseconds(value, name) if value else 0)
-        elif hasattr(_abi, f"SET_{name.upper()}") and isinstance(value, int):
-            found.__setattr__(name, value)
+        member, most = _SETTINGS.get(name, ("", 0))
+        if member.endswith("_ms"):
+            if value is None or value == 0 or value == timedelta():
+                number = 0
+            else:
+                number = milliseconds(value, name)
+        elif member and isinstance(value, int) and not isinstance(value, bool):
+            number = value
         else:
-            known = sorted(times | {name for name, *_ in found._fields_
-                                    if hasattr(_abi, f"SET_{name.upper()}")})
-            raise TypeError(f"{name}={value!r} is not a setting of a belt: there are "
-                            f"{', '.join(known)}")
+            known = ", ".join(sorted(_SETTINGS))
+            raise TypeError(f"{name}={value!r} is not a setting of a belt: there are {known}")
+        if not 0 <= number <= most:
+            raise ValueError(f"{name} is from 0 to {most}: {value}")
+        setattr(found, member, number)
     return found
 
 
 def create(name: str, *, path: str = _abi.DEVICE, **settings: Setting) -> None:
     """Create a belt, as "hbctl create" does.
 
-    settings are members of struct hashbelt_settings (hashbelt(4)), but ttl and grace, which are in
-    seconds or timedeltas: buckets, policy, mode, handler, reasons, gid, consumers, max_entries,
-    max_bytes, max_events. Their constants are in hashbelt.abi: policy=abi.PINNED | abi.EVICT,
-    handler=abi.NOTIFY, reasons=abi.REPORT(abi.EXPIRED). Without mode it is 0o600; 0, and None for a
-    time, is the default. Raises Exists, Full, NotAllowed, NoDevice, TooLarge, ValueError.
+    settings are members of struct hashbelt_settings (hashbelt(4)): ttl and grace, in seconds or
+    timedeltas; window, the bytes of its slots, a power of two; buckets, policy, mode, handler,
+    reasons, gid, consumers, max_entries, max_bytes, max_events. Their constants are in
+    hashbelt.abi: policy=abi.PINNED | abi.EVICT, handler=abi.NOTIFY,
+    reasons=abi.REPORT(abi.EXPIRED). Without mode it is 0o600; 0, and None for a time, is the
+    default. Raises Exists, Full, NotAllowed, NoDevice, TooLarge, TypeError,
+    ValueError.
     """
     made = _settings({"mode": 0o600, **settings})
     if "gid" in settings:
         made.fields = _abi.SET_GID
-    handle = open_handle(path)
-    err = library.create(handle, encode_name(name, _abi.CALL_CREATE), ctypes.byref(made))
-    if err:
-        raise make_error(err, _abi.CALL_CREATE, name, handle)
+    with closing(open_handle(path)) as handle:
+        err = library.create(handle, encode_name(name, _abi.CALL_CREATE), ctypes.byref(made))
+        if err:
+            raise make_error(err, _abi.CALL_CREATE, name, handle)
 
 
 def destroy(name: str, *, path: str = _abi.DEVICE) -> None:
     """Destroy a belt with all that it has. Raises NoBelt, NotAllowed, NoDevice, TooLarge."""
-    handle = open_handle(path)
-    err = library.destroy(handle, encode_name(name, _abi.CALL_DESTROY))
-    if err:
-        raise make_error(err, _abi.CALL_DESTROY, name, handle)
+    with closing(open_handle(path)) as handle:
+        err = library.destroy(handle, encode_name(name, _abi.CALL_DESTROY))
+        if err:
+            raise make_error(err, _abi.CALL_DESTROY, name, handle)
 
 
 __all__ = ["Belt", "Entry", "Exists", "Key", "Missing", "TooLarge", "create", "destroy",

@@ -18,7 +18,7 @@ from ._frameworks import Numbers, add_to, fit_key, fit_ttl
 from ._time import Seconds
 from .belt import open_belt
 from .errors import Full, NotNumber, SumTooLarge
-from .serializer import Pickle, Serializer
+from .serializer import UNREADABLE, Pickle, Serializer
 
 
 class BeltCache(BaseCache):
@@ -26,20 +26,24 @@ class BeltCache(BaseCache):
 
     A timeout is in seconds. None is the default one, 0 and -1 are never, and other negative ones
     are of an entry that is gone at once. Integers are stored in decimal, and all other values by
-    the serializer. A method that stores returns False, None or fewer keys if the belt is full.
+    the serializer; one that cannot be loaded, for its class was renamed, is a miss. A method that
+    stores returns False, None or fewer keys if the belt is full.
     All methods raise what the belt raises otherwise: NoBelt, NotAllowed, TooLarge.
     """
 
     def __init__(self, belt: str = _abi.DEFAULT_BELT, default_timeout: int = 300,
                  key_prefix: str = "", *, serializer: Serializer[Any] | None = None,
-                 owner: int | None = None, path: str = _abi.DEVICE) -> None:
+                 owner: int | None = None, path: str = _abi.DEVICE,
+                 ignore_delete_many_errors: bool = True) -> None:
         """Open a belt by its name.
 
         key_prefix begins all keys, and clear() removes only these. serializer, owner and path are
-        those of hashbelt.open(); without a serializer values are pickles. Raises NoDevice, NoBelt,
-        NotAllowed.
+        those of hashbelt.open(); without a serializer values are pickles. As each deletion of a
+        belt succeeds or raises an exception, ignore_delete_many_errors makes no difference. Raises
+        NoDevice, NoBelt, NotAllowed.
         """
         super().__init__(default_timeout)
+        self.ignore_delete_many_errors = ignore_delete_many_errors
         self.key_prefix = key_prefix
         self._belt = open_belt(belt, Numbers(serializer or Pickle()), owner=owner, path=path)
 
@@ -53,12 +57,14 @@ class BeltCache(BaseCache):
 
     def get(self, key: str) -> Any:
         """The value of a key, or None."""
-        return self._belt.get(self._key(key))
+        found = self._belt.get(self._key(key))
+        return None if found is UNREADABLE else found
 
     def get_many(self, *keys: str) -> list[Any]:
         """The values of keys, or None for those without: one call for 64 keys."""
         found = self._belt.get_many([self._key(key) for key in keys])
-        return [found.get(self._key(key)) for key in keys]
+        values = [found.get(self._key(key)) for key in keys]
+        return [None if value is UNREADABLE else value for value in values]
 
     def has(self, key: str) -> bool:
         """Whether a key has a value."""
@@ -125,7 +131,7 @@ class BeltCache(BaseCache):
         except Full:
             return None
         except (NotNumber, SumTooLarge):
-            total = add_to(self._belt, made, delta)
+            total = add_to(self._belt, made, delta, 0)
             # The entry may have gone meanwhile.
             return delta if total is None and self.add(key, delta) else total
 
@@ -134,9 +140,14 @@ class BeltCache(BaseCache):
         return self.inc(key, -delta)
 
 
-def flask_caching(app: Any, config: Any, args: list[Any], kwargs: dict[str, Any]) -> BeltCache:
-    """Make the cache of Flask-Caching: CACHE_ARGS and CACHE_OPTIONS are arguments of BeltCache."""
-    del app, config
+def flask_caching(*args: Any, **kwargs: Any) -> BeltCache:
+    """Make the cache of Flask-Caching: CACHE_ARGS and CACHE_OPTIONS are arguments of BeltCache.
+
+    Before 2.4, Flask-Caching passes its application, the configuration, and both; later versions
+    take this for a class of cachelib, and pass the arguments alone.
+    """
+    if len(args) == 4 and isinstance(args[2], list) and not kwargs:
+        _, _, args, kwargs = args
     return BeltCache(*args, **kwargs)
 
 

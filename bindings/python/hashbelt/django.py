@@ -14,7 +14,7 @@ from . import _abi
 from ._frameworks import Numbers, add_to, fit_key, fit_ttl
 from ._time import Seconds
 from .belt import Belt, Key, open_belt
-from .serializer import Pickle
+from .serializer import UNREADABLE, Pickle
 
 # Django makes a BeltCache for each thread, and so for each request of its own server. They share
 # the belts of the process.
@@ -44,8 +44,9 @@ class BeltCache(BaseCache):
     are stored in decimal, and all other values by the serializer.
 
     As Django's other backends do, each method takes timeout in seconds, None for never, and 0 or
-    less for an entry that is gone at once; TIMEOUT is the default. Methods raise what the belt
-    raises: Full, TooLarge, NoBelt, NotAllowed.
+    less for an entry that is gone at once; TIMEOUT is the default. A value that cannot be loaded,
+    for its class was renamed, is a miss. Methods raise what the belt raises: Full, TooLarge,
+    NoBelt, NotAllowed.
     """
 
     def __init__(self, location: str, params: dict[str, Any]) -> None:
@@ -76,7 +77,8 @@ class BeltCache(BaseCache):
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         """The value of a key, or the default."""
-        return self._belt.get(self._key(key, version), default)
+        found = self._belt.get(self._key(key, version), default)
+        return default if found is UNREADABLE else found
 
     def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT,
             version: int | None = None) -> None:
@@ -115,7 +117,8 @@ class BeltCache(BaseCache):
     def get_many(self, keys: Iterable[Any], version: int | None = None) -> dict[Any, Any]:
         """The values of those keys that have one: one call for 64 keys."""
         made: dict[Key, Any] = {self._key(key, version): key for key in keys}
-        return {made[found]: value for found, value in self._belt.get_many(made).items()}
+        return {made[found]: value for found, value in self._belt.get_many(made).items()
+                if value is not UNREADABLE}
 
     def set_many(self, data: Mapping[Any, Any], timeout: Any = DEFAULT_TIMEOUT,
                  version: int | None = None) -> list[Any]:

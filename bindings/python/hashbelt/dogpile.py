@@ -6,10 +6,11 @@
     region = make_region().configure("hashbelt", expiration_time=60, arguments={"belt": "pages"})
 """
 
+import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dogpile.cache import register_backend
+from dogpile.cache import api, register_backend
 from dogpile.cache.api import NO_VALUE, BytesBackend
 
 from . import _abi
@@ -18,8 +19,20 @@ from ._time import BELT
 from .belt import Key, open_belt
 from .fill import Filler
 
+# A region takes this error as a miss. dogpile.cache 1.1 has none.
+_Unreadable: Final[Any] = getattr(api, "CantDeserializeException", None)
 # The key of the fill lease of a key: an entry that is due for dogpile is still there.
 _MUTEX: Final = "/mutex"
+
+
+def _loads(data: bytes) -> Any:
+    """The value of a pickle. One that cannot be loaded, for its class was renamed, is a miss."""
+    try:
+        return pickle.loads(data)
+    except Exception as error:
+        if _Unreadable is None:
+            raise
+        raise _Unreadable() from error
 
 
 class BeltMutex:
@@ -34,16 +47,27 @@ class BeltMutex:
         self._key = key
         self._lease = lease
         self._token = 0
+        # How many callers go on without it, beside the one that has it.
+        self._passes = 0
 
     def acquire(self, wait: bool = True) -> bool:
-        """Take the mutex, or with wait=False try to. Returns whether the caller has it."""
+        """Take the mutex, or with wait=False try to. Returns whether the caller has it.
+
+        A greenlet or a task that would wait for another one of its thread goes on without it, as
+        dogpile does not look at the result of a wait, and releases it as if it had it.
+        """
         token = self._filler.lease(self._key, self._lease, None if wait else 0)
         if token:
             self._token = token
+        elif wait:
+            self._passes += 1
         return token != 0
 
     def release(self) -> None:
         """Give the mutex to the next waiter. A mutex whose duration has ended is ignored."""
+        if self._passes:
+            self._passes -= 1
+            return
         token, self._token = self._token, 0
         self._filler.give_up(self._key, token)
 
@@ -62,8 +86,11 @@ class BeltBackend(BytesBackend):
     them; "expiration_time", the time-to-live of entries in seconds, which should be longer than
     that of the region, None for never (without it the belt's own holds); "distributed_lock", False
     for a mutex of threads alone; and "lock_timeout", the duration of a mutex in seconds (30).
+    A pickle that cannot be loaded is a miss, unless the region has a deserializer of its own.
     Methods raise what the belt raises: Full, TooLarge, NoBelt, NotAllowed.
     """
+
+    deserializer = staticmethod(_loads)
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         """Open the belt. Raises NoDevice, NoBelt, NotAllowed."""

@@ -18,7 +18,7 @@ class Error(OSError):
 
 
 class NoDevice(Error, FileNotFoundError):
-    """There is no device of hashbelt, or it has another interface than this package."""
+    """There is no device, it is closed, or it has another interface than this package."""
 
 
 class NoBelt(Error, FileNotFoundError):

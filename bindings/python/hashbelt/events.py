@@ -7,7 +7,9 @@ import enum
 import errno
 import os
 import select
+import threading
 from collections import deque
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -21,10 +23,27 @@ V = TypeVar("V")
 _HEADER: Final = ctypes.sizeof(_abi.Event)
 
 
-def _wake(ready: "asyncio.Future[None]") -> None:
-    """Called when the descriptor is readable."""
-    if not ready.done():
-        ready.set_result(None)
+Waiters = list["asyncio.Future[None]"]
+
+
+def _wake(waiters: Waiters) -> None:
+    """Called in an event loop, when there may be events for its tasks that wait."""
+    for ready in waiters:
+        if not ready.done():
+            ready.set_result(None)
+
+
+def _wait_readable(device: Device) -> None:
+    """Wait until the descriptor is readable. gevent and eventlet run other greenlets meanwhile."""
+    with device.handle() as handle:
+        fd = library.fd(handle)
+        if hasattr(select, "poll"):
+            poller = select.poll()
+            poller.register(fd, select.POLLIN)
+            poller.poll()
+        else:
+            # eventlet takes poll() away. Its select() has no largest descriptor.
+            select.select([fd], [], [])
 
 
 class Reason(enum.IntEnum):
@@ -64,6 +83,9 @@ class Events(Generic[V]):
     of the process close. With ack, the event is acknowledged when the next one is asked for: events
     that were not go to another reader when the descriptor is closed. The belt has to report events
     ("hbctl set --on-expire notify"): else NoEvents is raised. Raises NotAllowed, NoBelt too.
+
+    Threads and tasks may share it, but with ack each needs its own: any of them acknowledges the
+    last event that was returned.
     """
 
     def __init__(self, device: Device, serializer: Serializer[V], ack: bool) -> None:
@@ -76,15 +98,28 @@ class Events(Generic[V]):
         self._queue: deque[Event[V]] = deque()
         self._last = 0
         self._pid = os.getpid()
+        # Around the queue and the room. A thread that waits for events has it, and there is no
+        # event in the queue then.
+        self._reading = threading.Lock()
+        # The tasks that wait. Only the event loop changes its own.
+        self._waiters: dict[asyncio.AbstractEventLoop, Waiters] = {}
+
+    def __reduce__(self) -> Any:
+        raise TypeError("events of a belt go to one reader, and are not copied or pickled: call "
+                        "events() of the belt again")
 
     def fileno(self) -> int:
         """The descriptor, which is readable when there are events, for poll(2)."""
         return self._device.fd()
 
     def close(self) -> None:
-        """Close the descriptor. Events that were not acknowledged are queued again."""
+        """Close the descriptor. Events that were not acknowledged are queued again.
+
+        A task that waits for the next event gets ValueError.
+        """
         self._device.close()
         self._queue.clear()
+        self._wake_tasks()
 
     def __enter__(self) -> "Events[V]":
         return self
@@ -111,13 +146,32 @@ class Events(Generic[V]):
         return Event(data[place + _HEADER:key_end], value, Reason(raw.reason), raw.sequence,
                      raw.lost, raw.version, deadline, is_lock), raw.size
 
-    def poll(self) -> Event[V] | None:
-        """The next event, or None if none is queued now. Does not wait."""
+    def _check_fork(self) -> None:
+        """In a child of fork(), forget what belongs to the parent."""
         if self._pid != os.getpid():
             # The parent has read these.
             self._queue.clear()
             self._last = 0
+            self._reading = threading.Lock()
+            self._waiters = {}
             self._pid = os.getpid()
+
+    def poll(self) -> Event[V] | None:
+        """The next event, or None if none is queued now. Does not wait."""
+        self._check_fork()
+        # Another thread that reads, or that waits as there is no event, wakes the tasks that wait.
+        if not self._reading.acquire(blocking=False):
+            return None
+        try:
+            event = self._next()
+        finally:
+            self._reading.release()
+        if self._queue:
+            self._wake_tasks()
+        return event
+
+    def _next(self) -> Event[V] | None:
+        """The next event, or None. The caller has the lock."""
         if self._ack and self._last:
             sequence, self._last = self._last, 0
             self._device.call(_abi.CALL_ACK, library.ack, sequence)
@@ -126,6 +180,12 @@ class Events(Generic[V]):
         event = self._queue.popleft()
         self._last = event.sequence
         return event
+
+    def _wake_tasks(self) -> None:
+        """Wake the tasks that wait: the descriptor does not tell them of events in the queue."""
+        for loop, waiting in list(self._waiters.items()):
+            with suppress(RuntimeError):    # a loop that is closed
+                loop.call_soon_threadsafe(_wake, waiting)
 
     def _read(self) -> bool:
         """Read events. Returns whether there were any."""
@@ -147,28 +207,45 @@ class Events(Generic[V]):
 
     def __next__(self) -> Event[V]:
         """Wait for the next event."""
-        while True:
-            event = self.poll()
-            if event is not None:
-                return event
-            poller = select.poll()
-            poller.register(self._device.fd(), select.POLLIN)
-            poller.poll()
+        self._check_fork()
+        with self._reading:
+            event = self._next()
+            while event is None:
+                _wait_readable(self._device)
+                event = self._next()
+        if self._queue:
+            self._wake_tasks()
+        return event
 
     def __aiter__(self) -> "Events[V]":
         return self
 
     async def __anext__(self) -> Event[V]:
         """Wait for the next event, while the event loop runs other tasks."""
-        while True:
-            event = self.poll()
-            if event is not None:
-                return event
-            loop = asyncio.get_running_loop()
-            ready: asyncio.Future[None] = loop.create_future()
-            fd = self._device.fd()
-            loop.add_reader(fd, _wake, ready)
+        event = self.poll()
+        while event is None:
+            event = await self._wait() or self.poll()
+        return event
+
+    async def _wait(self) -> Event[V] | None:
+        """Wait until there may be an event, or return one. The descriptor stays open meanwhile."""
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+        with self._device.handle() as handle:
+            fd = library.fd(handle)
+            waiting = self._waiters.setdefault(loop, [])
+            if not waiting:
+                loop.add_reader(fd, _wake, waiting)
+            waiting.append(ready)
             try:
+                # Another thread may have read before it could see this task.
+                event = self.poll()
+                if event is not None:
+                    return event
                 await ready
             finally:
-                loop.remove_reader(fd)
+                waiting.remove(ready)
+                if not waiting:
+                    loop.remove_reader(fd)
+                    self._waiters.pop(loop, None)
+        return None

@@ -2,22 +2,24 @@
 """Filling: one process of the machine computes a value, and the others wait for it."""
 
 import asyncio
+import contextlib
 import ctypes
 import errno
 import functools
-import hashlib
 import inspect
-import threading
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from . import _abi
 from ._batch import encode_key
+from ._calls import Calls
 from ._device import Device, new_buffer
+from ._fills import (Place, filling, forget_mutex, is_mutex_of_neighbour, note_mutex, waiting)
 from ._library import library
+from ._tasks import wait_in_thread
 from ._time import BELT, Seconds, Ttl, milliseconds, ttl_ms, wait_ms
 from .errors import FillFailed, FillTimeout, make_error
-from .serializer import Serializer
+from .serializer import UNREADABLE, Serializer
 
 V = TypeVar("V")
 P = ParamSpec("P")
@@ -27,11 +29,16 @@ _ROOM: Final = 4096
 
 
 class _Answer(NamedTuple):
-    """The answer of FILL: bytes or None, the token of a fill lease or 0, and the state."""
+    """The answer of FILL: bytes or None, the token of a fill lease or 0, and the state.
+
+    version is that of the entry, and value what its bytes are, if no fill lease was granted.
+    """
 
     data: bytes | None
     token: int
     state: int
+    version: int
+    value: Any = None
 
 
 class _Times(NamedTuple):
@@ -84,10 +91,28 @@ class Filler(Generic[V]):
             size = fill.item.value_len
         data = room[:fill.item.value_len] if not err else None
         token = fill.token if fill.state & _abi.GRANTED and err in (0, -errno.ENOENT) else 0
-        return err, _Answer(data, token, fill.state)
+        return err, _Answer(data, token, fill.state, fill.item.version)
 
     def _ask(self, key: bytes, times: _Times, wait: int) -> _Answer:
-        """Get a value or a fill lease. Raises FillTimeout, FillFailed and other errors."""
+        """Get a value or a fill lease. Raises FillTimeout, FillFailed and other errors.
+
+        Bytes that are no value, as those of a class that was renamed, are removed: a miss.
+        """
+        while True:
+            answer = self._ask_once(key, times, wait)
+            if answer.token or answer.data is None:
+                return answer
+            value: Any = UNREADABLE
+            with contextlib.suppress(Exception):
+                value = self._serializer.loads(answer.data)
+            if value is not UNREADABLE:
+                return answer._replace(value=value)
+            item = _abi.Item(how=_abi.IF_VERSION, version=answer.version)
+            err = self.device.attempt(library.remove, key, len(key), ctypes.byref(item))
+            if err not in (0, -errno.ENOENT, -errno.ESTALE):
+                raise self.device.error(err, _abi.CALL_REMOVE)
+
+    def _ask_once(self, key: bytes, times: _Times, wait: int) -> _Answer:
         err, answer = self._fill(key, times, wait)
         if err == -errno.ENOENT:
             if answer.token or not wait:
@@ -110,28 +135,46 @@ class Filler(Generic[V]):
 
     def give_up(self, key: bytes, token: int) -> None:
         """Give a fill lease up: the next waiter is granted one. One that has ended is ignored."""
+        forget_mutex(self._place(key), token)
         self.device.attempt(library.give_up, key, len(key), token)
 
     def lease(self, key: bytes, lease: float, timeout: Seconds) -> int:
         """Get the fill lease of a key that has no entry, for lease seconds.
 
-        Returns its token, or 0 if another caller still has it after timeout seconds.
+        Returns its token, or 0 if another caller still has it after timeout seconds, or if a task
+        or a greenlet that this one would stop has it.
         """
         times = self._times(BELT, 0, 0, lease, timeout)
+        place = self._place(key)
         try:
-            return self._ask(key, times, times.wait).token
+            token = self._ask(key, times, 0).token
+            if not token and times.wait and not is_mutex_of_neighbour(place):
+                token = self._ask(key, times, times.wait).token
         except FillTimeout:
             return 0
+        if token:
+            note_mutex(place, token)
+        return token
+
+    def _place(self, key: bytes) -> Place:
+        return self.device.path, self.device.name, key
 
     def get(self, key: bytes, compute: Callable[[], V], ttl: Seconds | Ttl, stale: float,
             ahead: float, lease: float, timeout: Seconds) -> V:
         """See Belt.get_or_set()."""
         times = self._times(ttl, stale, ahead, lease, timeout)
-        answer = self._ask(key, times, times.wait)
+        answer = self._ask(key, times, 0)
+        if answer.data is None and not answer.token and times.wait:
+            with waiting(self._place(key), in_kernel=True) as is_own:
+                if not is_own:
+                    answer = self._ask(key, times, times.wait)
+            if is_own:
+                return compute()
         if not answer.token:
             return self._loaded(answer)
         try:
-            value = compute()
+            with filling(self._place(key)):
+                value = compute()
             self._store(key, self._serializer.dumps(value), answer.token, times.ttl)
         except BaseException:
             self.give_up(key, answer.token)
@@ -141,7 +184,7 @@ class Filler(Generic[V]):
     def _loaded(self, answer: _Answer) -> V:
         if answer.data is None:
             raise self.device.error(-errno.ETIMEDOUT, _abi.CALL_FILL)
-        return self._serializer.loads(answer.data)
+        return answer.value  # type: ignore[no-any-return]
 
     async def get_async(self, key: bytes, compute: Callable[[], Awaitable[V]], ttl: Seconds | Ttl,
                         stale: float, ahead: float, lease: float, timeout: Seconds) -> V:
@@ -149,11 +192,16 @@ class Filler(Generic[V]):
         times = self._times(ttl, stale, ahead, lease, timeout)
         answer = self._ask(key, times, 0)
         if answer.data is None and not answer.token and times.wait:
-            answer = await self._wait(key, times)
+            with waiting(self._place(key), in_kernel=False) as is_own:
+                if not is_own:
+                    answer = await self._wait(key, times)
+            if is_own:
+                return await compute()
         if not answer.token:
             return self._loaded(answer)
         try:
-            value = await compute()
+            with filling(self._place(key)):
+                value = await compute()
             self._store(key, self._serializer.dumps(value), answer.token, times.ttl)
         except BaseException:
             self.give_up(key, answer.token)
@@ -161,35 +209,13 @@ class Filler(Generic[V]):
         return value
 
     async def _wait(self, key: bytes, times: _Times) -> _Answer:
-        """Wait in a thread of its own: a pool would be full of those that wait for its members."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[_Answer] = loop.create_future()
+        """Wait in a thread of its own, which may be granted the fill lease."""
+        def undo(answer: _Answer) -> None:
+            if answer.token:
+                self.give_up(key, answer.token)
 
-        def pass_on(answer: _Answer | None, error: BaseException | None) -> None:
-            if future.done():
-                if answer is not None and answer.token:
-                    self.give_up(key, answer.token)
-            elif error is not None:
-                future.set_exception(error)
-            elif answer is not None:
-                future.set_result(answer)
-
-        def wait() -> None:
-            answer: _Answer | None = None
-            error: BaseException | None = None
-            try:
-                answer = self._ask(key, times, times.wait)
-            except Exception as raised:  # pylint: disable=broad-except
-                error = raised
-            try:
-                loop.call_soon_threadsafe(pass_on, answer, error)
-            except RuntimeError:
-                # The loop is closed.
-                if answer is not None and answer.token:
-                    self.give_up(key, answer.token)
-
-        threading.Thread(target=wait, name="hashbelt-fill", daemon=True).start()
-        return await future
+        with filling(self._place(key)):
+            return await wait_in_thread(lambda: self._ask(key, times, times.wait), undo)
 
     def invalidate(self, key: bytes) -> None:
         """Remove the entry, and end the fill lease: a value that was computed before is late."""
@@ -198,49 +224,42 @@ class Filler(Generic[V]):
             raise self.device.error(err, _abi.CALL_REMOVE)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether repr() gives two values the same text only if they are equal."""
-    if type(value) is tuple:
-        return all(_is_plain(part) for part in value)
-    return value is None or type(value) in (str, bytes, int, float, bool)
-
-
-def make_key(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-    """The key of a call: the name of the function, and its arguments or their hash."""
-    pairs = tuple(sorted(kwargs.items()))
-    if not _is_plain(args) or not _is_plain(pairs):
-        raise TypeError(f"the arguments of {function.__qualname__}() make no key, for they are not "
-                        "only str, bytes, numbers, bool, None and tuples: pass key= to cached()")
-    text = repr((args, pairs)).encode("utf-8", "backslashreplace")
-    name = f"{function.__module__}.{function.__qualname__}".encode()
-    if len(name) + len(text) >= 256:
-        text = hashlib.sha256(name + b":" + text).hexdigest().encode()
-    return name[:128] + b":" + text
-
-
 class Cached(Generic[P, R]):
     """A cached function: call it as the function itself. See Belt.cached()."""
 
     def __init__(self, filler: Filler[Any], function: Callable[P, R],
-                 key: Callable[..., str | bytes] | None, times: tuple[Any, ...]) -> None:
+                 key: Callable[..., str | bytes] | None, times: tuple[Any, ...],
+                 name: str | None = None) -> None:
         """Decorate a function: use Belt.cached()."""
-        functools.update_wrapper(self, function)
+        calls = Calls(function, name, key)
+        function = calls.function
+        # An object that is called has attributes of its own.
+        functools.update_wrapper(self, function, updated=("__dict__",) *
+                                 inspect.isroutine(function))
+        self._calls = calls
         self._filler = filler
         self._function = function
-        self._key = key
         self._times = times
-        self._is_async = inspect.iscoroutinefunction(function)
+        self._is_async = (inspect.iscoroutinefunction(function) or
+                          inspect.iscoroutinefunction(getattr(type(function), "__call__")))
         if self._is_async:
             # So that inspect, since Python 3.12, and asyncio know it as one.
             self._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
             getattr(inspect, "markcoroutinefunction", id)(self)
 
+    def __reduce__(self) -> str:
+        """A cached function is pickled and copied as a function: by its name."""
+        return str(self.__qualname__)
+
+    def __getattr__(self, name: str) -> Any:
+        """The annotations of the function, which Python 3.14 evaluates when they are asked for."""
+        if name == "__annotations__":
+            return self._function.__annotations__
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
     def key(self, *args: P.args, **kwargs: P.kwargs) -> bytes:
         """The key of a call with these arguments."""
-        if self._key is None:
-            return make_key(self._function, args, kwargs)
-        key = self._key(*args, **kwargs)
-        data = encode_key(key)
+        data = encode_key(self._calls.key(args, kwargs))
         if not 0 < len(data) <= _abi.KEY_MAX:
             raise make_error(-errno.E2BIG, _abi.CALL_FILL)
         return data
@@ -254,7 +273,7 @@ class Cached(Generic[P, R]):
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind the function to an object, as a method."""
-        return self if instance is None else functools.partial(self, instance)
+        return self._calls.bind(self, instance, owner)
 
     def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Forget the value of a call with these arguments.

@@ -3,9 +3,13 @@
 
 import json
 import pickle
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 V = TypeVar("V")
+
+# A serializer of this package may return this for bytes that are no value, such as the pickle of a
+# class that was renamed. get_or_set() takes it, and an exception, as a miss.
+UNREADABLE: Final[Any] = object()
 
 
 class Serializer(Protocol[V]):

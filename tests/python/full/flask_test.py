@@ -13,6 +13,7 @@ import flask  # noqa: E402
 import flask_caching  # noqa: E402
 import flask_limiter  # noqa: E402
 import flask_limiter.util  # noqa: E402
+from limits.strategies import STRATEGIES  # noqa: E402
 
 import hashbelt.limits  # noqa: E402,F401
 
@@ -47,9 +48,21 @@ class Flask(BeltCase):
             belt.advance(60)
             self.assertEqual((client.get("/").data, calls[4:]), (b"page", ["page"]))
 
+    def test_caching_options(self):
+        """Flask-Caching: CACHE_OPTIONS and CACHE_DEFAULT_TIMEOUT are those of the belt's cache"""
+        belt = self.make()
+        cache = flask_caching.Cache(flask.Flask("test"), config={
+            "CACHE_TYPE": "hashbelt.cachelib.flask_caching", "CACHE_ARGS": [belt.name],
+            "CACHE_DEFAULT_TIMEOUT": 70, "CACHE_OPTIONS": {"key_prefix": "site:"}})
+        with cache.app.app_context():
+            cache.set_many({"a": 1, "b": 2})
+            self.assertEqual((belt.entry("site:a").ttl, cache.get("a")), (70.0, 1))
+            cache.delete_many("a", "b", "c")
+            self.assertEqual(list(belt), [])
+
     def test_limiter(self):
         """Flask-Limiter: the third request in a minute is refused, with each strategy"""
-        for strategy in ("fixed-window", "fixed-window-elastic-expiry", "moving-window"):
+        for strategy in STRATEGIES:
             belt = self.make()
             app = flask.Flask("test")
             limiter = flask_limiter.Limiter(
@@ -66,7 +79,7 @@ class Flask(BeltCase):
             self.assertEqual([answer.status_code for answer in answers], [200, 200, 429])
             self.assertEqual([answer.headers["X-RateLimit-Remaining"] for answer in answers],
                              ["1", "0", "0"])
-            belt.advance(60)
+            belt.advance(120)
             self.assertEqual(client.get("/").status_code, 200)
 
 
