@@ -37,7 +37,7 @@ has_dkms() {
 install_sources() {
 	install -d "$sources" "$sources/belt" "$sources/device"
 	install -m 644 "$top"/Kbuild "$top"/*.c "$top"/*.h "$sources"
-	install -m 644 "$top"/belt/*.[ch] "$sources/belt"
+	install -m 644 "$top"/belt/*.[ch] "$top"/belt/*.mk "$sources/belt"
 	install -m 644 "$top"/device/*.[ch] "$sources/device"
 	sed "s/@VERSION@/$version/" "$top/dkms.conf" >"$sources/dkms.conf"
 	chmod 644 "$sources/dkms.conf"

@@ -42,7 +42,7 @@ lacks() {
 
 follows() {
 	hbctl doctor >"$temporary/doctor" 2>&1
-	grep -q "^ok      follow   belt 'pages' follows redis since " "$temporary/doctor"
+	grep -q "^ok      follow   belt 'pages' follows a primary of redis since " "$temporary/doctor"
 }
 
 # no_right - whether the service follows no belt.

@@ -40,18 +40,7 @@ fill_root() {
 }
 
 "$tests/need.sh" e2fsprogs qemu-system-x86 || exit 1
-make_machine boot_guest.sh "$old" "$new" || exit 1
-fill_root >"$temporary/filled" 2>&1
-status=$?
-result "the packages of version $old install with apt" \
-	"$([ $status = 0 ] || { echo "status $status"; tail -n 40 "$temporary/filled"; })"
-make_disk >"$temporary/made" 2>&1 || {
-	cat "$temporary/made"
-	exit 1
-}
-began=$(date +%s)
-boot_kernel ''
-status=$?
-echo "# three boots, an upgrade and a removal in the guest: $(($(date +%s) - began)) s"
-report_machine $status 3
+make_machine bookworm boot_guest.sh "$old" "$new" || exit 1
+fill_machine "the packages of version $old install with apt"
+run_boots 3 "three boots, an upgrade and a removal in the guest"
 finish

@@ -15,48 +15,6 @@ set -u
 . "$(dirname "$0")/root_copy.sh"
 release=$1
 
-# list_kernels - sets kernels, to those that have headers.
-list_kernels() {
-	kernels=$(ls "$root/usr/lib/modules")
-	for kernel in $kernels; do
-		enter "depmod $kernel" >"$temporary/depmod" 2>&1 || return
-	done
-}
-
-# files - print all files and directories, but those that package managers, depmod and DKMS write for
-# themselves, and former versions of /etc/group and the like, with their lock.
-files() {
-	enter "find / -xdev \( -path /packages -o -path /tmp -o -path /proc -o -path /dev \
-		-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache \) -prune -o -print" |
-		grep -vE -e '^(/usr)?/lib/modules/[^/]*/modules\.' -e '^/var/lib/dkms/mok\.' \
-			-e '^/etc/((group|gshadow|passwd|shadow)-|\.pwd\.lock)$' | LC_ALL=C sort
-}
-
-# modules - print "KERNEL VERSION" for each kernel that has the module, as modprobe finds it. There are
-# headers of these kernels, but no kernels. Recent versions of DKMS then run depmod only as long as a
-# kernel has a module.
-modules() {
-	for kernel in $kernels; do
-		enter "depmod $kernel" >"$temporary/depmod" 2>&1 || cat "$temporary/depmod"
-		found=$(enter "modinfo -k $kernel -F version hashbelt" 2>/dev/null) &&
-			echo "$kernel $found"
-	done
-}
-
-# versions VERSION KERNEL... - print what modules() has to print.
-versions() {
-	wanted=$1
-	shift
-	for kernel; do
-		echo "$kernel $wanted"
-	done
-}
-
-# different WANTED FOUND - print both if they are not the same.
-different() {
-	[ "$1" = "$2" ] || printf 'expected:\n%s\nfound:\n%s\n' "$1" "$2"
-}
-
 # absent PATH... - print each of these that is not in the root directory.
 absent() {
 	for path; do
@@ -93,9 +51,9 @@ result "Debian $release: an upgrade removes the sources of the version before" \
 		grep -v -e "/usr/src/hashbelt-$new" -e "/var/lib/dkms/hashbelt/$new")"
 result "Debian $release: the packages have the files of make install" "$(absent \
 	/usr/lib/udev/rules.d/60-hashbelt.rules /usr/lib/sysusers.d/hashbelt.conf \
-	/usr/lib/modules-load.d/hashbelt.conf /lib/systemd/system/hashbelt.service \
-	/lib/systemd/system/hashbelt-metrics.service /lib/systemd/system/hashbelt-metrics.timer \
-	/lib/systemd/system/hbserve@.service /lib/systemd/system/hbserve@.socket \
+	/usr/lib/modules-load.d/hashbelt.conf /usr/lib/systemd/system/hashbelt.service \
+	/usr/lib/systemd/system/hashbelt-metrics.service /usr/lib/systemd/system/hashbelt-metrics.timer \
+	/usr/lib/systemd/system/hbserve@.service /usr/lib/systemd/system/hbserve@.socket \
 	/etc/hashbelt /usr/share/doc/hashbelt/example.conf /usr/share/doc/hashbelt/hashbelt.cil \
 	/usr/share/doc/hashbelt/hardening.md.gz /usr/share/doc/hashbelt/modprobe.conf \
 	/usr/share/man/man1/hbctl.1.gz /usr/share/man/man1/hbctl-store.1.gz \
@@ -106,21 +64,20 @@ result "Debian $release: the packages have the files of make install" "$(absent 
 	/usr/share/bash-completion/completions/hbctl /usr/share/zsh/vendor-completions/_hbctl \
 	/usr/share/fish/vendor_completions.d/hbctl.fish /usr/include/hashbelt/client.h \
 	/usr/lib/python3/dist-packages/hashbelt/py.typed)"
-result "Debian $release: systemd starts hashbelt.service at boot, and not the timer for metrics" \
-	"$(different /etc/systemd/system/multi-user.target.wants/hashbelt.service \
-		"$(enter 'find /etc/systemd/system -name "hashbelt*" -path "*.wants/*"')")"
+result "Debian $release: systemd starts hashbelt.service at boot and with the device, and not the timer for metrics" \
+	"$(different '/etc/systemd/system/dev-hashbelt.device.wants/hashbelt.service
+/etc/systemd/system/multi-user.target.wants/hashbelt.service' \
+		"$(enter 'find /etc/systemd/system -name "hashbelt*" -path "*.wants/*" | sort')")"
 result "Debian $release: the installed hbctl has the version of the packages" \
 	"$(different "hbctl $new" "$(enter 'hbctl --version' | cut -d ' ' -f 1,2)")"
 result "Debian $release: the installed hbserve has the version of the packages" \
 	"$(different "hbserve $new" "$(enter 'hbserve --version')")"
-[ "$release" != bookworm ] || {
-	result "Debian $release: the package hashbelt-follow has its files" "$(absent \
-		/lib/systemd/system/hbfollow@.service /usr/share/man/man8/hbfollow.8.gz \
-		/usr/share/bash-completion/completions/hbfollow /usr/share/zsh/vendor-completions/_hbfollow \
-		/usr/share/fish/vendor_completions.d/hbfollow.fish)"
-	result "Debian $release: the installed hbfollow has the version of the packages" \
-		"$(different "hbfollow $new" "$(enter 'hbfollow --version')")"
-}
+result "Debian $release: the package hashbelt-follow has its files" "$(absent \
+	/usr/lib/systemd/system/hbfollow@.service /usr/share/man/man8/hbfollow.8.gz \
+	/usr/share/bash-completion/completions/hbfollow /usr/share/zsh/vendor-completions/_hbfollow \
+	/usr/share/fish/vendor_completions.d/hbfollow.fish)"
+result "Debian $release: the installed hbfollow has the version of the packages" \
+	"$(different "hbfollow $new" "$(enter 'hbfollow --version')")"
 result "Debian $release: the installed package for Python has the version of the packages" \
 	"$(different "$new" "$(enter 'python3 -c "import hashbelt; print(hashbelt.__version__)"' 2>&1)")"
 result "Debian $release: it loads the library, which says what is missing without the module" "$(different \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# machine.sh - sourced first by the tests that boot a Debian 12 with systemd and its kernel in a virtual
+# machine.sh - sourced first by the tests that boot a Debian with systemd and its kernel in a virtual
 # machine: functions for that machine. Its disk has the files of a copy of a root directory. A unit of
 # systemd runs a program there in each boot: for the tests of the packages a script of this directory
 # (guest.sh).
@@ -44,10 +44,10 @@ END
 	enter 'systemctl -q enable test'
 }
 
-# make_machine SCRIPT [ARGUMENT]... - make the root directory, with a unit that runs the script.
+# make_machine RELEASE SCRIPT [ARGUMENT]... - make the root directory, with a unit that runs the script.
 make_machine() {
-	keep_logs "$top/.cache/build/test/packages-$(basename "$0" .t)" &&
-		make_root bookworm boot && mkdir "$root/test" && chmod 755 "$root/test" &&
+	keep_logs "$top/.cache/build/test/packages-$(basename "$0" .t)-$1" &&
+		make_root "$1" boot && shift && mkdir "$root/test" && chmod 755 "$root/test" &&
 		cp "$tests/packages/guest.sh" "$tests/packages/$1" "$root/test" &&
 		shown packages.md Install >"$root/test/install" && run_at_boot "/test/$*"
 }
@@ -131,4 +131,24 @@ report_machine() {
 	report_checks
 	report_end "the guest has booted $2 times, and powers off" "status 0, end of boot $2" \
 		"status $1, $last"
+}
+
+# fill_machine NAME - let fill_root of the test fill the root directory, which is the check NAME, and make the disk.
+fill_machine() {
+	fill_root >"$temporary/filled" 2>&1
+	status=$?
+	result "$1" "$([ $status = 0 ] || { echo "status $status"; tail -n 40 "$temporary/filled"; })"
+	make_disk >"$temporary/made" 2>&1 || {
+		cat "$temporary/made"
+		exit 1
+	}
+}
+
+# run_boots BOOTS WHAT - run the machine until it powers off, print how long WHAT took, and make its checks.
+run_boots() {
+	began=$(date +%s)
+	boot_kernel ''
+	status=$?
+	echo "# $2: $(($(date +%s) - began)) s"
+	report_machine $status "$1"
 }

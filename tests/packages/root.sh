@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh RELEASE [boot|confined] - print the path of a root directory of that release of Debian
-# (bookworm, trixie, sid) in which all is installed that the packages of hashbelt depend on, and the
+# root.sh RELEASE [boot|build|confined] - print the path of a root directory of that release of Debian
+# (bookworm, trixie, sid) in which all is installed that the packages of hashbelt depend on, rpm, and the
 # headers of two kernels. With "boot" it has instead systemd, one kernel with its headers, g++, and the
 # programs that start the kernel under UEFI Secure Boot. With "confined" it has instead systemd, one
-# kernel with its headers, podman, docker and the policy of SELinux. What a test finds there after it has
-# purged the packages is theirs.
+# kernel with its headers, podman, docker and the policy of SELinux. With "build" it has what sources.t
+# needs, and no kernel. What a test finds there after it has purged the packages is theirs.
 #
 # cache.sh keeps the directory, and tests write to overlays of it only. The first call takes a minute
 # or two. Needs root.
@@ -18,6 +18,11 @@
 # for sockets, and an engine for hbfollow.
 containers=podman,crun,uidmap,dbus-user-session,libpam-systemd,rootlesskit,slirp4netns,iproute2
 containers=$containers,docker.io,apparmor,busybox-static,acl,netcat-openbsd,redis-server
+
+# The packages to build from, and the programs that check.
+builders=build-essential,debhelper,dh-dkms,dh-python,git,lintian,rpm,rpmlint,libevent-dev,libhiredis-dev
+builders=$builders,libinih-dev,libjson-c-dev,libncurses-dev,libpq-dev,libsmartcols-dev,libssl-dev,libsystemd-dev
+builders=$builders,pkg-config,pybuild-plugin-pyproject,python3-pip,python3-setuptools,python3-wheel
 
 # kernels - print the packages with headers, of two kernels where the processor has two.
 kernels() {
@@ -33,11 +38,20 @@ bootstrap() {
 	"$tests/need.sh" mmdebstrap
 	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libevent-core-2.1-7,libinih1,libjson-c5
 	packages=$packages,libncursesw6,libpq5,libsmartcols1,python3
-	# For hashbelt-follow, which is built with the hiredis of Debian 12.
-	[ "$release" != bookworm ] || packages=$packages,libhiredis0.14,libevent-openssl-2.1-7
+	# For hashbelt-follow, which sources.t builds with the hiredis of each release.
+	case $release in
+	bookworm) packages=$packages,libhiredis0.14,libevent-openssl-2.1-7 ;;
+	*) packages=$packages,libhiredis1.1.0,libevent-openssl-2.1-7t64 ;;
+	esac
+	# systemd of unstable only recommends the libraries and programs that it needs to mount, to load modules
+	# and to set access lists.
 	case $kind in
-	'') packages=$packages,systemd-standalone-sysusers,$(kernels) ;;
-	*) packages=systemd-sysv,udev,dbus,$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64 ;;
+	'') packages=$packages,rpm,systemd-standalone-sysusers,$(kernels) ;;
+	build) packages=$builders ;;
+	*)
+		packages=systemd-sysv,udev,dbus,mount,libkmod2,libacl1,libmount1,$packages
+		packages=$packages,linux-image-cloud-amd64,linux-headers-cloud-amd64
+		;;
 	esac
 	case $kind in
 	boot) packages=$packages,g++,shim-signed,grub-efi-amd64-signed,mokutil ;;
@@ -50,8 +64,8 @@ bootstrap() {
 }
 
 case $#${2-} in
-1 | 2boot | 2confined) ;;
-*) fail "usage: root.sh RELEASE [boot|confined]" ;;
+1 | 2boot | 2build | 2confined) ;;
+*) fail "usage: root.sh RELEASE [boot|build|confined]" ;;
 esac
 release=$1 kind=${2-}
 name=${kind:+$kind-}$release

@@ -46,7 +46,7 @@ run_secure() {
 
 password=purple
 "$tests/need.sh" dosfstools e2fsprogs expect mtools ovmf qemu-system-x86 || exit 1
-make_machine secureboot_guest.sh "$new" "$password" &&
+make_machine bookworm secureboot_guest.sh "$new" "$password" &&
 	shown hardening.md "Secure Boot" >"$root/test/enrol" || exit 1
 result "the packages install with apt" "$(succeeds 'cd /packages/now && sh -ex /test/install')"
 {

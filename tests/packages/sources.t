@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # sources.t - the Debian packages build, lintian finds no error in them, hashbelt.spec has none, and
-# make uninstall removes what make install put. Leaves the packages in .cache/build/deb, and those of
-# a version before in .cache/build/deb-before, for debian.t. Runs in the source tree.
+# make uninstall removes what make install put. Leaves the packages in .cache/build/deb, those of
+# a version before in .cache/build/deb-before, for debian.t, and in .cache/build/rpm what rpm.t needs. Runs in
+# the source tree. sources_in.sh runs it on another release of Debian.
 # shellcheck disable=SC2317 # functions that succeeds and is call
 set -u
 unset CDPATH
@@ -15,6 +16,7 @@ top=$(cd "$tests/.." && pwd)
 
 built=$top/.cache/build/deb
 before=$top/.cache/build/deb-before
+built_rpm=$top/.cache/build/rpm
 staged=$temporary/root
 
 # names DIRECTORY - print the names of the packages in the directory.
@@ -52,17 +54,21 @@ spec_errors() {
 	grep -q '1 specfiles checked' "$temporary/rpmlint" || cat "$temporary/rpmlint"
 }
 
-# build_rpms - build the packages of hashbelt.spec, with this machine's compiler and libraries.
-# Debian has no rpm packages, so rpmbuild cannot find what the build requires.
+# build_rpms VERSION RELEASE - build the packages of hashbelt.spec, with this machine's compiler and libraries,
+# and leave that of the module in .cache/build/rpm/VERSION-RELEASE. Debian has no rpm packages, so rpmbuild
+# cannot find what the build requires.
 build_rpms() {
 	tree=$temporary/rpm
-	version=$(sed -n 's/^Version: *//p' "$top/hashbelt.spec")
-	mkdir -p "$tree/SOURCES" "$tree/tmp/hashbelt-$version" &&
-		tar -C "$top" -c --exclude=./.git --exclude=./.cache . |
-		tar -C "$tree/tmp/hashbelt-$version" -x &&
-		tar -C "$tree/tmp" -czf "$tree/SOURCES/hashbelt-$version.tar.gz" "hashbelt-$version" &&
+	source=$tree/tmp/hashbelt-$1
+	mkdir -p "$tree/SOURCES" "$source" "$built_rpm/$1-$2" &&
+		tar -C "$top" -c --exclude=./.git --exclude=./.cache . | tar -C "$source" -x &&
+		sed -i "s/\"$version\"/\"$1\"/" "$source/hashbelt_version.h" &&
+		sed -e "s/^Version:.*/Version: $1/" -e "s/^Release: *1/Release: $2/" "$top/hashbelt.spec" \
+			>"$tree/hashbelt.spec" &&
+		tar -C "$tree/tmp" -czf "$tree/SOURCES/hashbelt-$1.tar.gz" "hashbelt-$1" &&
 		rpmbuild -bb --nodeps --define "_topdir $tree" --define "_tmppath $tree/tmp" \
-			"$top/hashbelt.spec"
+			"$tree/hashbelt.spec" &&
+		cp "$tree/RPMS/noarch/hashbelt-dkms-$1-$2"*.rpm "$built_rpm/$1-$2"
 }
 
 # rpm_names - print the names of the rpm packages.
@@ -116,7 +122,8 @@ result "lintian finds no error in the packages" "$(errors)"
 result "the packages of a version before build" \
 	"$(succeeds env VERSION=0.0.9 "$top/tools/make_deb.sh" "$before" -b)"
 result "rpmlint finds no error in hashbelt.spec" "$(spec_errors)"
-result "rpmbuild builds the packages of hashbelt.spec" "$(succeeds build_rpms)"
+rm -rf "$built_rpm"
+result "rpmbuild builds the packages of hashbelt.spec" "$(succeeds build_rpms "$version" 1)"
 is "rpmbuild builds these packages" 0 'hashbelt-devel
 hashbelt-dkms
 hashbelt-follow
@@ -125,5 +132,7 @@ hashbelt-server
 hbctl
 hbctl-store
 python3-hashbelt' '' rpm_names
+result "rpmbuild builds another release of the same version, and a newer version" \
+	"$(succeeds build_rpms "$version" 2; succeeds build_rpms 99.0.0 1)"
 result "make uninstall removes what make install put, and no other file" "$(uninstalled)"
 finish

@@ -103,7 +103,7 @@ struct store {
  * taken until the row can be seen: tokens grow in the order of the grants. The time is
  * taken behind it. Grants that raise the sequence wait for each other as well, and look again.
  * The row of another owner whose lease is not over is left alone; with $6, a lock that is to be
- * bound, that of the same owner as well. Then there is no result.
+ * fresh, that of the same owner as well. Then there is no result.
  */
 static const char lock_sql[] =
 	"WITH guard AS MATERIALIZED (\n"
@@ -690,7 +690,7 @@ static int attempt(struct store *store, const struct lock_ask *ask,
 	struct words words;
 	const char * const values[] = {
 		store->spec.type, words.name, words.owner, words.ttl, store->sequence,
-		ask->bound ? "t" : "f"
+		ask->fresh ? "t" : "f"
 	};
 	PGresult *result;
 	int err;
@@ -722,7 +722,7 @@ static int attempt_or_tell(struct store *store, const struct lock_ask *ask,
 	err = store_holder(&store->place, &ask->name, held);
 	if (err && err != -ENOENT)
 		return err;
-	return ask->bound && lock_is_own(ask, held) ? -EALREADY : -EBUSY;
+	return ask->fresh && lock_is_own(ask, held) ? -EALREADY : -EBUSY;
 }
 
 /* Has the server tell us when a lock is given back. */
