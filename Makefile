@@ -40,7 +40,7 @@ place := $(if $(filter all module load $(if $(dkms),,install),$(or $(MAKECMDGOAL
 # With "+" a script gets the jobs of "make -j". "make -n" must not run it.
 share_jobs := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 
-.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
+.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants findings soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -63,9 +63,8 @@ else
 	tests/example.sh $(EXAMPLE)
 endif
 
-shell: ## the same machine, with a prompt
-	$(MAKE) -C tests payload
-	tests/vm/run.sh --interactive .cache/build/payload insmod hashbelt.ko
+shell: ## a machine with the module, a prompt, and what docs/tutorial.md needs
+	$(share_jobs)@tests/shell.sh
 
 quick: ## what shows most mistakes, within two minutes of an edit
 	tests/run.sh --quick
@@ -84,6 +83,9 @@ test-models: ## what races, in docs/races.md, checked by spin and herd7
 
 test-kernels: ## every ioctl, on 6.1 and on the kernels of Debian stable and unstable
 	tests/run.sh build device kernels
+
+findings: ## whether the software of others still behaves as findings/ says
+	tests/findings.sh
 
 test-mutants: ## bugs that are planted in a copy, and must be found
 	tests/mutants.sh

@@ -90,4 +90,4 @@ show hbctl -b small keys
 show hbctl set small --max-entries 1000
 show hbctl destroy small
 
-say "That was the tour. \"make shell\" gives you this machine with a prompt."
+say "That was the tour. \"make shell\" gives you such a machine with a prompt."

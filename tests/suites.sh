@@ -153,6 +153,7 @@ machine() {
 suite_native() {
 	build native || return
 	one duration "$top/.cache/build/native/duration_test"
+	one text_line "$top/.cache/build/native/text_line_test"
 	one encoding "$top/.cache/build/native/encoding_test"
 	one words "$top/.cache/build/native/words_test"
 	one top "$top/.cache/build/native/top_test"
@@ -164,7 +165,7 @@ suite_native() {
 	for part in options auth listen tls parser output; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
-	for part in target keys options metrics redis_reply; do
+	for part in target keys password options metrics redis_reply; do
 		one "follow_$part" "$top/.cache/build/native/follow/${part}_test"
 	done
 }
@@ -179,6 +180,7 @@ suite_usage() {
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
 	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
 	PATH=$payload:$PATH one apply_usage "$tests/hbctl/apply_usage.t"
+	PATH=$payload:$PATH one tab "$tests/hbctl/tab_test.py" hbctl
 }
 
 # programs SUFFIX [NAME]... - print all tests of the interface, or the named ones.
@@ -201,11 +203,10 @@ brief='entry_test event_test belt_test lock_test request_test set_test scan_test
 
 # Programs of other suites that find mistakes in eviction, in the accounting of memory, and in what
 # several tasks do at once, and that are quick at small sizes.
-besides='memory/behind_test memory/wipe_test memory/allocator_test'
+besides='memory/behind_test memory/wipe_test memory/allocator_test memory/cgroup_test'
 
-# is_first_kernel - true on the stock kernel of Debian 12, for which some tests have bounds: from 6.4 on
-# reclaim for a cgroup counts no page of slab, and asks for all entries then; and the shrinker takes more
-# instructions on 6.12.
+# is_first_kernel - true on the stock kernel of Debian 12, for which evict_test has bounds: the shrinker takes
+# more instructions on 6.12.
 is_first_kernel() {
 	[ "$listing" ] || case $("$tests/vm/kernel.sh" version) in 6.1.*) ;; *) false ;; esac
 }
@@ -223,7 +224,7 @@ suite_device() {
 		guest device "" $(programs "") $(programs -32 $narrow) $traced \
 			${ONLY:+tests/device/module.t}
 	else
-		! is_first_kernel || counted=memory/evict_test besides="$besides memory/cgroup_test"
+		! is_first_kernel || counted=memory/evict_test
 		guest device "" SCALE=5 $(programs "") $(programs -32 $narrow) $besides \
 			"lockstress $SEED 2000" "origin $SEED 2000" \
 			$traced tests/device/module.t
@@ -231,7 +232,7 @@ suite_device() {
 	fi
 }
 
-# squeeze GUEST MIB PROGRAM... - run programs in a guest with little memory, which needs a payload
+# squeeze GUEST "MIB [OPTION]..." PROGRAM... - run programs in a guest with little memory, which needs a payload
 # of its own: other files would take too much of that memory.
 squeeze() (
 	name=$1 memory=$2 all=$payload
@@ -256,7 +257,20 @@ suite_memory() {
 	squeeze squeeze 320 memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
 		memory/drain_test memory/evict_test
+	# Reclaim differs between kernels.
+	for debian in trixie trixie-backports; do
+		memory_on $debian
+	done
 }
+
+# memory_on DEBIAN - run the programs that depend on reclaim, and on what it is charged with, on the kernel of
+# another suite of Debian.
+memory_on() (
+	use_debian "memory-$1" "$1" || exit
+	on_debian "memory-$1" "--memory 2048" memory/cgroup_test memory/pressure_test memory/charge_test \
+		memory/behind_test
+	squeeze "squeeze-$1" "320 --append maxcpus=1" memory/squeeze_test memory/wipe_test
+)
 
 # lockup NAME [OPTION]... - run lockup_test, in a guest in which two seconds are 8,000,000
 # instructions.
@@ -286,7 +300,7 @@ suite_hbctl() {
 	[ "$size" = full ] || {
 		guest hbctl "" client_test tests/hbctl/hbctl.t tests/hbctl/many.t tests/hbctl/apply.t \
 			tests/hbctl/events.t tests/hbctl/table.t tests/hbctl/lock.t tests/hbctl/incr.t \
-			tests/hbctl/wait.t tests/hbctl/handle.t tests/hbctl/fill.t tests/hbctl/save.t
+			tests/hbctl/wait.t tests/hbctl/init.t tests/hbctl/handle.t tests/hbctl/fill.t tests/hbctl/save.t
 		return
 	}
 	guest hbctl "" client_test tests/hbctl/hbctl.t \
@@ -295,7 +309,7 @@ suite_hbctl() {
 		tests/hbctl/lock.t
 	guest hbctl-files "" tests/hbctl/save.t tests/hbctl/reload.t
 	guest hbctl-waits "" tests/hbctl/incr.t tests/hbctl/wait.t \
-		tests/hbctl/watch.t tests/hbctl/handle.t tests/hbctl/fill.t
+		tests/hbctl/watch.t tests/hbctl/init.t tests/hbctl/handle.t tests/hbctl/fill.t
 }
 
 # serve_payload SUITE [full] - build hbserve with sanitizers, and give the next guests a payload of their own
@@ -311,7 +325,7 @@ serve_payload() {
 }
 
 suite_serve() (
-	need fish zsh
+	need fish zsh python3
 	if [ "$size" != full ]; then
 		build fakes-serve || exit
 		PATH=$top/.cache/build/serve:$PATH
@@ -323,7 +337,8 @@ suite_serve() (
 	[ "$listing" ] || memcached=$("$tests/serve/memcached.sh" bookworm)
 	PATH=$top/.cache/build/serve:$memcached/bin:$PATH
 	one serve_usage "$tests/serve/usage.t"
-	for server in memcached hbserve-fake hbserve-threads; do
+	one serve_tab "$tests/hbctl/tab_test.py" hbserve
+	for server in memcached-bookworm hbserve-fake hbserve-threads; do
 		one "serve/$server" "$tests/serve/dialogues.t" $server
 	done
 	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t tests/serve/window.t \
@@ -378,13 +393,14 @@ suite_follow() (
 		[ "$listing" ] || "$tests/store/need.sh"
 		need python3 python3-redis python3-psycopg2
 		build fakes-follow || exit
-		follow_fakes redis postgresql lost
+		follow_fakes redis postgresql pool lost
 		exit
 	fi
-	need fish zsh
+	need fish zsh python3
 	follow_payload || exit
 	PATH=$top/.cache/build/follow:$PATH one follow_usage "$tests/follow/usage.t"
-	follow_fakes redis postgresql lost hostile
+	PATH=$top/.cache/build/follow:$PATH one follow_tab "$tests/hbctl/tab_test.py" hbfollow
+	follow_fakes redis postgresql pool lost failover hostile
 	guest follow "--memory 2048" tests/follow/redis_test.py tests/follow/postgresql_test.py \
 		tests/follow/lost_test.py
 	guest follow-coherent "--memory 2048" "tests/follow/history_test.py 60 $SEED" tests/follow/cut_test.py \
@@ -396,7 +412,7 @@ suite_follow_full() (
 	guest follow-full "--memory 2048" "tests/follow/history_test.py 2000 $SEED" "tests/follow/cut_test.py all"
 )
 
-# python_payload SUITE [full] - give the next guests a payload of their own with Python and the package.
+# python_payload SUITE [full|RELEASE] - give the next guests a payload of their own with Python and the package.
 python_payload() {
 	[ ! "$listing" ] || return 0
 	"$tests/python/payload.sh" "$payload" "$top/.cache/build/tools-guest" "$payload-$1" ${2:+"$2"} \
@@ -411,16 +427,24 @@ suite_python() (
 	guest python "" $(cd "$top" && echo tests/python/*_test.py)
 )
 
+# On PyPy, which does not count references.
+suite_pypy() (
+	python_payload pypy pypy || exit
+	later="tests/python/full/later.sh --pypy"
+	set --
+	for test in close fill events lock request; do
+		set -- "$@" "$later tests/python/${test}_test.py"
+	done
+	guest pypy "--memory 2048" "$@"
+)
+
 suite_python_full() (
 	python_payload python-full full || exit
 	later=tests/python/full/later.sh
 	# shellcheck disable=SC2046 # names without spaces
 	guest python-full "--memory 3072" "tests/python/full/own.py /django/3.2 3.2" \
-		"$later tests/python/full/own.py /django/4.2 4.2" "$later tests/python/django_test.py" \
+		"$later tests/python/full/own.py /django/4.2 4.2" \
 		"$later tests/python/full/shared_session.py" \
-		"$later tests/python/belt_test.py" "$later tests/python/fill_test.py" \
-		"$later tests/python/events_test.py" "$later tests/python/lock_test.py" \
-		"$later tests/python/request_test.py" "$later tests/python/cachelib_test.py" \
 		$(cd "$top" && echo tests/python/full/*_test.py)
 )
 
@@ -469,6 +493,9 @@ tour() {
 
 suite_tour() {
 	one tour tour
+	need python3
+	build shell || return
+	one shell "$tests/shell/shell_test.py"
 }
 
 suite_examples() {
@@ -591,6 +618,7 @@ suite_debug() (
 	on_checked debug 8000 "--append kmemleak=off"
 	[ "$ONLY$listing" ] || check lines "$tests/coverage.sh" "$logs/lines.txt" "$module" \
 		"$logs/debug/output.log" "$guest_status"
+	[ "$ONLY$listing" ] || check lock-order "$tests/lock_order.py" "$logs/debug/output.log"
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	guest leaks "--memory 2048" LEAKS=yes SCALE=1 client_test $(programs "" $leaking)
 )
@@ -662,11 +690,18 @@ suite_mutation() {
 	one mutation "$tests/mutation/run.sh" --sample 10 --seed "$SEED" --goal 70
 }
 
-# sources.t leaves the packages that debian.t installs.
+# sources.t leaves the packages that the others install.
 suite_packages() {
 	check packages "$tests/packages/sources.t"
+	for debian in trixie sid; do
+		check packages-$debian "$tests/packages/sources_in.sh" $debian
+	done
 	for debian in bookworm trixie sid; do
 		one "packages/$debian" "$tests/packages/debian.t" $debian
+	done
+	for debian in bookworm sid; do
+		one "packages/rpm-$debian" "$tests/packages/rpm.t" $debian
+		one "packages/nodevice-$debian" "$tests/packages/nodevice.t" $debian
 	done
 	one packages/boot "$tests/packages/boot.t"
 	one packages/secureboot "$tests/packages/secureboot.t"
@@ -785,38 +820,71 @@ suite_build() {
 # files and their polling, copies of user memory, trace points.
 differing='entry_test memory_test storm_test belt_test event_test lockwait_test argument_test'
 
-# matrix SUITE PROGRAM... - run programs on the kernel of another suite of Debian.
-matrix() (
+# use_debian NAME DEBIAN - run the next guests on the kernel of another suite of Debian, with a payload of
+# their own.
+use_debian() {
+	debian=$2
+	[ ! "$listing" ] || return 0
 	kernel=$tests/matrix/kernel.sh
-	build=$top/.cache/build/module-$1
-	debian=$1
-	shift
-	if [ "$listing" ]; then
-		guest "device-$debian" "" tests/device/trace.t "$@"
-		return
-	fi
-	"$kernel" "$debian" release >/dev/null
+	build=$top/.cache/build/module-$debian
+	release=$("$kernel" "$debian" release) || return
 	check "module-$debian" "$tests/matrix/module.t" "Debian $debian" "$build" \
 		"$kernel" "$debian" module "$build"
 	[ -s "$build/hashbelt.ko" ] || return
-	use_modules "$debian" "$build" || return
+	use_modules "$1" "$build" || return
 	cp "$tests/matrix/guest.t" "$payload/tests" || return
 	image=$("$kernel" "$debian" image)
-	guest "device-$debian" "--append maxcpus=1" \
-		"tests/guest.t $("$kernel" "$debian" release)" tests/device/trace.t "$@"
+}
+
+# on_debian NAME OPTIONS [SETTING=VALUE]... PROGRAM... - as guest(), after use_debian().
+on_debian() {
+	debian_guest=$1 debian_options=$2 debian_settings=''
+	shift 2
+	while case ${1-} in [A-Z]*=*) ;; *) false ;; esac; do
+		debian_settings="$debian_settings $1"
+		shift
+	done
+	[ "$listing" ] || set -- "tests/guest.t $release" "$@"
+	# shellcheck disable=SC2086 # settings, split on purpose
+	guest "$debian_guest" "--append maxcpus=1 $debian_options" $debian_settings "$@"
+}
+
+# matrix DEBIAN [SETTING=VALUE]... PROGRAM... - run programs on the kernel of another suite of Debian.
+matrix() (
+	use_debian "$1" "$1" || exit
+	shift
+	on_debian "device-$debian" "" "$@"
 )
 
 suite_kernels() {
 	for debian in trixie sid; do
 		# shellcheck disable=SC2046,SC2086 # lists of names, split on purpose
-		matrix $debian $(programs "" $differing) $(programs -32 service_test)
+		matrix $debian tests/device/trace.t $(programs "" $differing) $(programs -32 service_test)
 	done
 }
 
-# The newest released kernel of Debian 13, from its backports.
+# The newest released kernel of Debian 13, from its backports: what it does differently is not known yet.
 suite_newest_kernels() {
-	# shellcheck disable=SC2046,SC2086 # lists of names, split on purpose
-	matrix trixie-backports $(programs "" $differing) $(programs -32 service_test)
+	# shellcheck disable=SC2046 # lists of names, split on purpose
+	matrix trixie-backports SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test)
+}
+
+# The oldest kernel that the module builds for, that of Debian 11: stand-ins of belt/compat.h take the place of
+# what it lacks.
+suite_oldest_kernels() {
+	# shellcheck disable=SC2046 # lists of names, split on purpose
+	matrix bullseye SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test) \
+		tests/device/module.t
+}
+
+# The headers of each kernel at hand.
+suite_headers() {
+	for debian in bullseye bookworm trixie sid trixie-backports; do
+		one "headers/probes-$debian" "$tests/matrix/probes.t" $debian
+	done
+	for debian in bullseye trixie; do
+		one "headers/vendor-$debian" "$tests/matrix/vendor.t" $debian
+	done
 }
 
 # newest PATH COMMAND... - run a command in the root directory with the newest servers. PATH is a list of
@@ -843,29 +911,64 @@ suite_newest_engines() {
 		return
 	}
 	one newest/redis_reply newest "" $built/native/follow/redis_reply_test
-	for test in redis postgresql lost hostile; do
+	for test in redis postgresql pool lost failover hostile; do
 		one "newest/$test" newest $built/follow python3 "tests/follow/${test}_test.py" fake
 	done
 	one newest/valkey newest /engines/valkey:$built/follow python3 tests/follow/redis_test.py fake
+	one newest/valkey_failover newest /engines/valkey:$built/follow python3 tests/follow/failover_test.py fake
 	one newest/valkey_lost newest /engines/valkey:$built/follow python3 tests/follow/lost_test.py fake
 	# shellcheck disable=SC2016 # dpkg-query's format
 	[ "$listing" ] ||
 		newest "" dpkg-query -W -f '# figure: ${Package} ${Version}\n' redis-server valkey-server 'postgresql-[1-9]*'
 }
 
-suite_newest_python() (
-	python_payload newest-python newest || exit
-	later=tests/python/full/later.sh
-	set --
-	for test in belt fill events lock request native dogpile django; do
-		set -- "$@" "$later tests/python/${test}_test.py"
+# The package for Python, with the Python and the frameworks of later releases of Debian.
+suite_newest_python() {
+	for debian in trixie sid; do
+		python_release $debian
 	done
-	guest newest-python "--memory 2048" "$@"
+}
+
+python_release() (
+	python_payload "newest-python-$1" "$1" || exit
+	later=tests/python/full/later.sh
+	set -- "newest-python-$1" "--memory 2048"
+	# shellcheck disable=SC2046 # names without spaces
+	for test in $(cd "$top" && echo tests/python/*_test.py) tests/python/full/flask_test.py; do
+		set -- "$@" "$later $test"
+	done
+	guest "$@"
 )
 
-suite_newest_memcached() {
-	one newest/memcached "$tests/newest/memcached.t"
+# newest_hbserve - build hbserve with unstable's compiler and libraries, without a warning, and fetch the clients
+# from npm.
+newest_hbserve() {
+	[ ! "$listing" ] || return 0
+	{
+		modules=$("$tests/newest/modules.sh") && mkdir -p "$top/.cache/build/newest" &&
+			cp -a "$modules/node_modules" "$top/.cache/build/newest" &&
+			newest "" make -s -C tests -o needs "O=$built" "$built/serve/hbserve-fake"
+	} >"$logs/newest-clients.log" 2>&1 && [ ! -s "$logs/newest-clients.log" ]
 }
+
+suite_newest_memcached() (
+	build "$top/.cache/build/serve/dialogue" || exit
+	for debian in trixie sid; do
+		memcached=''
+		[ "$listing" ] || memcached=$("$tests/serve/memcached.sh" $debian 2>>"$logs/newest-memcached.log")
+		PATH=$top/.cache/build/serve:$memcached/bin:$PATH \
+			one "newest/memcached-$debian" env SPLITS=20 "$tests/serve/dialogues.t" memcached-$debian
+	done
+	built=/source/.cache/build/newest
+	newest_hbserve || {
+		bail_out newest-clients "$logs/newest-clients.log" "no hbserve or modules, or with a warning"
+		exit
+	}
+	one newest/clients newest $built/serve unshare --net python3 tests/newest/clients.t $built/node_modules
+	# shellcheck disable=SC2016 # dpkg-query's format
+	[ "$listing" ] || newest "" dpkg-query -W -f '# figure: ${Package} ${Version}\n' memcached ruby-dalli \
+		php-memcached python3-pymemcache nodejs libmemcached-tools
+)
 
 suite_device_full() {
 	# shellcheck disable=SC2046 # lists of names, split on purpose
@@ -875,8 +978,8 @@ suite_device_full() {
 		return
 	}
 	on_device device-full "" "$@"
-	matrix trixie "$@" tests/device/module.t
-	matrix sid "$@" tests/device/module.t
+	matrix trixie "$@" tests/device/trace.t tests/device/module.t
+	matrix sid "$@" tests/device/trace.t tests/device/module.t
 }
 
 # on_other NAME OPTIONS PROCESSOR KIB PREEMPTION - run the tests of the interface at a fifth of

@@ -72,6 +72,20 @@ module() {
 		W=1 C=2 CF=-D__CHECK_ENDIAN__
 }
 
+# old_module VERSION PATCHLEVEL - print what is wrong, unless the build for a kernel of that version ends with one
+# sentence, and compiles nothing.
+old_module() {
+	rm -rf "$temporary/old"
+	"$tests/module.sh" "$("$tests/vm/kernel.sh" headers)" "$temporary/old" VERSION="$1" PATCHLEVEL="$2" \
+		>"$temporary/said" 2>&1 && echo "expected an error"
+	grep -v '^make' "$temporary/said" >"$temporary/sentence"
+	sentence="hashbelt builds for Linux 5.10 and later, and this is $1.$2: "
+	if ! grep -q "$sentence" "$temporary/sentence" || [ "$(wc -l <"$temporary/sentence")" != 1 ]; then
+		cat "$temporary/said"
+	fi
+	find "$temporary/old" -name '*.o'
+}
+
 # cross_module PROCESSOR - build the module for Debian's kernel for that processor.
 cross_module() {
 	"$tests/cross/kernel.sh" "$1" module "$temporary/module-$1" W=1
@@ -290,6 +304,10 @@ silent "the client library builds for arm64" cross aarch64 library
 silent "structures of hashbelt.h have the same layout on s390x (big-endian)" cross s390x layout
 silent "the client library builds for s390x" cross s390x library
 silent "the module builds for the stock kernel with W=1 and sparse without a warning" module
+for old in "4 19" "5 9"; do
+	# shellcheck disable=SC2086 # two words
+	silent "the build for Linux $old ends with a sentence that names the kernels that work" old_module $old
+done
 silent "the module builds for arm64 without a warning" cross_module arm64
 silent "the module builds for s390x without a warning" cross_module s390x
 is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl

@@ -60,7 +60,7 @@ make_copy() {
 	enter "useradd --shell /bin/sh alice && tests/need.sh udev kmod"
 }
 
-# prompt COMMAND - run a command that shows a prompt, and leave at the prompt.
+# prompt COMMAND - run a command that says what it builds and then shows a prompt, and leave at the prompt.
 prompt() {
 	mkfifo "$temporary/keys"
 	enter "$1" <"$temporary/keys" &
@@ -70,7 +70,7 @@ prompt() {
 	done
 	echo exit >&9
 	exec 9>&-
-	wait $!
+	wait $! && grep -qx 'Building hbctl \.\.\.' "$temporary/printed"
 }
 
 # carry_out COMMAND - run a command that a document shows.

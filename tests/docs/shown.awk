@@ -34,7 +34,7 @@ function kind_of(command) {
 		return "tests"
 	if (FILENAME ~ /(^|\/)(packages|hardening)\.md$/)
 		return "boot"
-	if (command ~ /^make (quick|check|test|test-[a-z]+|soak)( |$)/)
+	if (command ~ /^make (quick|check|findings|test|test-[a-z]+|soak)( |$)/)
 		return "tests"
 	return "machine"
 }

@@ -16,7 +16,7 @@
 #   --shift N              with that, 2^N nanoseconds are one instruction (0)
 #   --numa                 two nodes, each with half of processors and memory
 #   --interactive          a prompt on this terminal, after COMMAND, which is
-#                          optional; no limit on silence
+#                          optional; no limit on silence. The guest ends with the terminal
 #   --append ARGUMENTS     more kernel arguments; may be given several times
 #   --monitor PATH         the emulator's monitor reads commands from the named pipe PATH.in, which
 #                          run.sh makes, and answers on PATH.out
@@ -77,13 +77,13 @@ permitted=$((4096 | 8192 | 32768 | 262144))
 
 silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
 count='' shift=0 numa='' monitor='' interactive='' machine=pc emulator=qemu-system-x86_64
-work='' guest='' reader='' terminal=''
+work='' guest='' reader='' watcher='' terminal=''
 
-# cleanup - end the guest and the reader, restore the terminal, remove temporary files.
+# cleanup - end the guest, the reader and the watcher, restore the terminal, remove temporary files.
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
 	trap '' HUP INT TERM
-	for process in $guest $reader; do
+	for process in $guest $reader $watcher; do
 		kill "$process" 2>/dev/null || true
 		wait "$process" || true
 	done
@@ -270,6 +270,15 @@ attach() {
 	done
 }
 
+# watch_terminal PID - end the guest when the terminal has gone. The signal that tells this reaches only the
+# leader of the session, which may ignore it, and the emulator goes on without a terminal.
+watch_terminal() {
+	while stty -g <&3 >/dev/null 2>&1; do
+		sleep 1
+	done
+	kill "$1"
+}
+
 # boot - run the guest to its end; sets ended. The output goes through a separate pipe: qemu
 # would make the caller's stdout non-blocking.
 boot() {
@@ -292,8 +301,17 @@ boot() {
 	exec 3<&0
 	machine "$@" <&3 &
 	guest=$!
+	[ -z "$terminal" ] || {
+		watch_terminal "$guest" &
+		watcher=$!
+	}
 	wait "$guest" || ended=$?
 	guest=
+	[ -z "$watcher" ] || {
+		kill "$watcher" 2>/dev/null || true
+		wait "$watcher" || true
+		watcher=
+	}
 	[ -z "$reader" ] || wait "$reader" || true
 	reader=
 }
