@@ -172,12 +172,14 @@ static enum lru_status compare_belt(HB_LRU_WALK_ARGS)
  * @work:	runs a grace period after it was queued; queues itself until all is freed
  * @bytes:	in limbo. It is an estimate: entries stay that a reader has, or that became events
  * @covered:	of these, what was in limbo when the work was queued; changed by the work only
+ * @rounds:	how often the work has run; changed by the work only
  * @wait:	tasks that wait for the work
  */
 static struct drain {
 	struct rcu_work work;
 	atomic_long_t bytes;
 	long covered;
+	unsigned int rounds;
 	wait_queue_head_t wait;
 } drain = { .wait = __WAIT_QUEUE_HEAD_INITIALIZER(drain.wait) };
 
@@ -188,6 +190,7 @@ static void end_round(struct work_struct *work)
 	drain.covered = atomic_long_read(&drain.bytes);
 	if (drain.covered)
 		queue_rcu_work(hb_limbo_wq, &drain.work);
+	WRITE_ONCE(drain.rounds, drain.rounds + 1);
 	wake_up_all(&drain.wait);
 }
 
@@ -237,26 +240,31 @@ enum limbo_wait { LIMBO_NONE, LIMBO_FREED, LIMBO_LATE };
 /*
  * Evicted entries are freed only after a grace period and by a worker. Direct reclaim does not see
  * that: it would evict far more than it needs, and then call the OOM killer. So it waits until
- * limbo has less than @much of the shrinker's. Workers and kswapd do not wait.
+ * limbo has less than @much of the shrinker's, or has freed what was there when the wait began,
+ * however much other tasks add. Workers and kswapd do not wait.
  */
 static enum limbo_wait wait_for_limbo(s64 much)
 {
+	unsigned int begun = READ_ONCE(drain.rounds);
+
 	if (atomic_long_read(&drain.bytes) < much || !(current->flags & PF_MEMALLOC) ||
 	    fatal_signal_pending(current) || current->flags & (PF_KSWAPD | PF_WQ_WORKER))
 		return LIMBO_NONE;
-	if (wait_event_timeout(drain.wait, atomic_long_read(&drain.bytes) < much, LIMBO_WAIT))
+	/* Entries that come while the work runs are freed when it has run once more. */
+	if (wait_event_timeout(drain.wait,
+			       atomic_long_read(&drain.bytes) < much ||
+			       READ_ONCE(drain.rounds) - begun >= 2, LIMBO_WAIT))
 		return LIMBO_FREED;
 	return LIMBO_LATE;
 }
 
 /*
  * Waits where limbo has @much or more, or as much as the cgroup lacks. True if the reclaim is to
- * get no more after a wait: its cgroup has room, or this call was @given entries, and limbo still
- * has what the cgroup lacks. A call that was given none gets some after the wait: limbo may have
- * only entries of other cgroups. Where the system is short of memory, reclaim needs all that it
- * asks for.
+ * get no more after a wait: its cgroup has room, or lacks what limbo has and cannot free yet, since
+ * more entries would come back no sooner. Where the system is short of memory, reclaim needs all
+ * that it asks for.
  */
-static bool leaves_it_to_limbo(const struct shrink_control *control, s64 much, bool given)
+static bool leaves_it_to_limbo(const struct shrink_control *control, s64 much)
 {
 	s64 room = room_of(control->memcg);
 	bool lacks = room < much;
@@ -267,7 +275,7 @@ static bool leaves_it_to_limbo(const struct shrink_control *control, s64 much, b
 	case LIMBO_FREED:
 		return is_memory_free() && room_of(control->memcg) >= ENOUGH;
 	case LIMBO_LATE:
-		return given && is_memory_free() && lacks;
+		return is_memory_free() && lacks;
 	default:
 		return false;
 	}
@@ -339,7 +347,7 @@ static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *c
 	struct shrink shrink = {};
 
 	/* Entries that other tasks have evicted may be enough once they are freed. */
-	if (has_enough(control) || leaves_it_to_limbo(control, LIMBO_MUCH, false))
+	if (has_enough(control) || leaves_it_to_limbo(control, LIMBO_MUCH))
 		return SHRINK_STOP;
 	until = jiffies + SHRINK_LASTS;
 	shrink_class(control, HB_PLAIN, most, until, &shrink);
@@ -352,8 +360,7 @@ static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *c
 			wait_for_limbo(1);
 		return SHRINK_STOP;
 	}
-	if (leaves_it_to_limbo(control, shrink.entries ? LIMBO_MUCH : 1, shrink.entries) ||
-	    !shrink.entries)
+	if (leaves_it_to_limbo(control, shrink.entries ? LIMBO_MUCH : 1) || !shrink.entries)
 		return SHRINK_STOP;
 	return shrink.entries;
 }
