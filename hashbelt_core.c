@@ -7,20 +7,20 @@
 #include <linux/export.h>
 #include <linux/minmax.h>
 
-#include "belt/add.h"
-#include "belt/alloc.h"
+#include "belt/keys/add.h"
+#include "belt/room/alloc.h"
 #include "belt/belt.h"
-#include "belt/client.h"
-#include "belt/create.h"
-#include "belt/fill.h"
-#include "belt/get.h"
-#include "belt/info.h"
-#include "belt/key.h"
-#include "belt/lock.h"
-#include "belt/put.h"
-#include "belt/queue.h"
-#include "belt/request.h"
-#include "belt/worker.h"
+#include "belt/wait/client.h"
+#include "belt/belts/create.h"
+#include "belt/wait/fill.h"
+#include "belt/keys/get.h"
+#include "belt/belts/info.h"
+#include "belt/keys/key.h"
+#include "belt/wait/lock.h"
+#include "belt/keys/put.h"
+#include "belt/events/queue.h"
+#include "belt/wait/request.h"
+#include "belt/belts/worker.h"
 #include "hashbelt_core.h"
 
 /* A belt */

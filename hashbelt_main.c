@@ -14,9 +14,9 @@
 #include <linux/nospec.h>
 #include <linux/string.h>
 
-#include "belt/compat.h"
-#include "belt/create.h"
-#include "belt/memory.h"
+#include "belt/ground/compat.h"
+#include "belt/belts/create.h"
+#include "belt/ground/memory.h"
 #include "device/batch.h"
 #include "device/item.h"
 #include "device/manage.h"

@@ -7,16 +7,16 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 
-#include "clock.h"
-#include "entry.h"
-#include "hash.h"
-#include "index.h"
-#include "lease.h"
-#include "link.h"
-#include "lock.h"
-#include "memory.h"
-#include "queue.h"
-#include "set.h"
+#include "belt/belts/set.h"
+#include "belt/events/link.h"
+#include "belt/events/queue.h"
+#include "belt/ground/clock.h"
+#include "belt/ground/entry.h"
+#include "belt/ground/hash.h"
+#include "belt/ground/index.h"
+#include "belt/ground/memory.h"
+#include "belt/wait/lease.h"
+#include "belt/wait/lock.h"
 
 /* Nodes or chains that are handled under a shard's lock in one go. */
 #define HB_BATCH	64

@@ -10,8 +10,8 @@
 #include <linux/sched/signal.h>
 
 #include "batch.h"
-#include "belt/compat.h"
-#include "belt/put.h"
+#include "belt/ground/compat.h"
+#include "belt/keys/put.h"
 #include "item.h"
 #include "step.h"
 

@@ -10,12 +10,12 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "belt/add.h"
-#include "belt/compat.h"
-#include "belt/alloc.h"
-#include "belt/key.h"
-#include "belt/put.h"
-#include "belt/window.h"
+#include "belt/keys/add.h"
+#include "belt/ground/compat.h"
+#include "belt/room/alloc.h"
+#include "belt/keys/key.h"
+#include "belt/keys/put.h"
+#include "belt/shard/window.h"
 #include "item.h"
 #include "step.h"
 
@@ -100,7 +100,7 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
 }
 
 /*
- * A get for other files; @stale: also of an entry in its grace time. @key: in words (belt/hash.h).
+ * A get for other files; @stale: also of an entry in its grace time. @key: in words (hash.h).
  */
 int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key, bool stale)
 {

@@ -3,11 +3,11 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "belt/info.h"
-#include "belt/lock.h"
-#include "belt/set.h"
-#include "belt/trace.h"
-#include "belt/worker.h"
+#include "belt/belts/info.h"
+#include "belt/wait/lock.h"
+#include "belt/belts/set.h"
+#include "belt/ground/trace.h"
+#include "belt/belts/worker.h"
 #include "manage.h"
 #include "rights.h"
 

@@ -15,8 +15,8 @@
 #include <linux/slab.h>
 #include <linux/time_namespace.h>
 
-#include "belt/compat.h"
-#include "belt/window.h"
+#include "belt/ground/compat.h"
+#include "belt/shard/window.h"
 #include "map.h"
 
 /**

@@ -4,9 +4,9 @@
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
-#include "belt/client.h"
-#include "belt/compat.h"
-#include "belt/queue.h"
+#include "belt/wait/client.h"
+#include "belt/ground/compat.h"
+#include "belt/events/queue.h"
 #include "reader.h"
 #include "user.h"
 

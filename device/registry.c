@@ -12,11 +12,11 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
-#include "belt/compat.h"
-#include "belt/info.h"
-#include "belt/memory.h"
-#include "belt/create.h"
-#include "belt/worker.h"
+#include "belt/ground/compat.h"
+#include "belt/belts/info.h"
+#include "belt/ground/memory.h"
+#include "belt/belts/create.h"
+#include "belt/belts/worker.h"
 #include "registry.h"
 #include "rights.h"
 

@@ -7,12 +7,12 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "belt/client.h"
-#include "belt/compat.h"
-#include "belt/fill.h"
-#include "belt/lease.h"
-#include "belt/lock.h"
-#include "belt/request.h"
+#include "belt/wait/client.h"
+#include "belt/ground/compat.h"
+#include "belt/wait/fill.h"
+#include "belt/wait/lease.h"
+#include "belt/wait/lock.h"
+#include "belt/wait/request.h"
 #include "item.h"
 #include "service.h"
 #include "user.h"

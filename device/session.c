@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/slab.h>
 
-#include "belt/trace.h"
-#include "belt/client.h"
-#include "belt/queue.h"
+#include "belt/ground/trace.h"
+#include "belt/wait/client.h"
+#include "belt/events/queue.h"
 #include "registry.h"
 #include "rights.h"
 #include "session.h"

@@ -9,8 +9,8 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "belt/link.h"
-#include "belt/poller.h"
+#include "belt/events/link.h"
+#include "belt/ground/poller.h"
 #include "belt/belt.h"
 #include "registry.h"
 

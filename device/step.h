@@ -3,7 +3,7 @@
 #ifndef _HASHBELT_STEP_H
 #define _HASHBELT_STEP_H
 
-#include "belt/get.h"
+#include "belt/keys/get.h"
 #include "user.h"
 
 /**

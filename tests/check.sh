@@ -79,17 +79,17 @@ styles() {
 check_style() {
 	# shellcheck disable=SC2046 # names without spaces
 	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-		-e /hashbelt.h -e belt/belt.h -e belt/compat.h -e belt/set.h -e belt/trace.h)
+		-e /hashbelt.h -e belt/belt.h -e belt/ground/compat.h -e belt/belts/set.h -e belt/ground/trace.h)
 	# A macro that is a list has no parentheses around it, and names its argument in each row.
 	styles COMPLEX_MACRO,MACRO_ARG_REUSE "$top/hashbelt.h"
 	# An iterator repeats its arguments, and declares one of them.
 	styles MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE "$top/belt/belt.h"
 	# It has a macro of newer kernels.
-	styles MACRO_ARG_REUSE "$top/belt/compat.h"
+	styles MACRO_ARG_REUSE "$top/belt/ground/compat.h"
 	# A macro has members of a structure as an argument.
-	styles PARENTHESIS_ALIGNMENT "$top/belt/set.h"
+	styles PARENTHESIS_ALIGNMENT "$top/belt/belts/set.h"
 	# Trace points have a special form.
-	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT "$top/belt/trace.h"
+	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,SPACING "$top/belt/ground/trace.h"
 	# User space has neither the kernel's macros nor its string functions, and C11's
 	# own words count as camel case.
 	user=ARRAY_SIZE,PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,STRCPY,STRNCPY

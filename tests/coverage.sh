@@ -46,7 +46,8 @@ unpack() {
 # count - run gcov. A file without counts was never run. gcov names its results by the paths of
 # the sources, with "#" for "/": the kernel has headers of the same names as the module.
 count() {
-	cp "$directory"/*.gcno "$directory"/belt/*.gcno "$directory"/device/*.gcno "$work" || return
+	cp "$directory"/*.gcno "$directory"/belt/*/*.gcno "$directory"/device/*.gcno "$work" ||
+		return
 	rm -f "$work"/hashbelt.mod.gcno
 	(cd "$work" && gcov-12 -b -c -p ./*.gcno)
 }

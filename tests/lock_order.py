@@ -42,7 +42,8 @@ def short(name):
 
 def sources():
     """The lines of the module's files: path and text."""
-    for path in sorted(glob.glob(f'{TOP}/belt/*.[ch]') + glob.glob(f'{TOP}/device/*.[ch]')):
+    for path in sorted(glob.glob(f'{TOP}/belt/**/*.[ch]', recursive=True) +
+                       glob.glob(f'{TOP}/device/*.[ch]')):
         with open(path, encoding='utf-8') as file:
             yield os.path.relpath(path, TOP), file.read().splitlines()
 

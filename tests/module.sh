@@ -49,14 +49,18 @@ build() {
 	}
 	mkdir -p "$there"
 	[ -e "$there/Kbuild" ] || cp --no-preserve=mode "$sources/Kbuild" "$there"
-	mkdir -p "$there/belt" "$there/device"
+	mkdir -p "$there/device"
+	for folder in "$sources"/belt/*/; do
+		[ ! -d "$folder" ] || mkdir -p "$there/${folder#"$sources"/}"
+	done
 	# Copy changed files only, so that only they are compiled again. The sources may be read-only.
-	for file in "$sources"/Kbuild "$sources"/*.[ch] "$sources"/belt/*.[ch] \
-		"$sources"/belt/*.mk "$sources"/device/*.[ch]; do
+	for file in "$sources"/Kbuild "$sources"/*.[ch] "$sources"/belt/*.h "$sources"/belt/*/*.[ch] \
+		"$sources"/belt/*/*.mk "$sources"/device/*.[ch]; do
 		copy=$there/${file#"$sources"/}
 		[ ! -e "$file" ] || cmp -s "$file" "$copy" || cp -f --no-preserve=mode "$file" "$copy"
 	done
-	for file in "$there"/*.[ch] "$there"/belt/*.[ch] "$there"/belt/*.mk "$there"/device/*.[ch]; do
+	for file in "$there"/*.[ch] "$there"/belt/*.[ch] "$there"/belt/*.mk "$there"/belt/*/*.[ch] \
+		"$there"/belt/*/*.mk "$there"/device/*.[ch]; do
 		case $file in *.mod.c) continue ;; esac
 		[ -e "$sources/${file#"$there"/}" ] || rm -f "$file"
 	done

@@ -82,13 +82,13 @@ mutant() {
 freed_early='/^int hb_call_list/,/^}/{s/^\tif (!err && copy_to_user/\tkvfree(buffer);\n&/;s/^\t\tkvfree(buffer);$/\t\t;/}'
 
 prepare
-mutant due belt/wheel.h \
+mutant due belt/ground/wheel.h \
 	's/word < 0 || (word > (s64)now && !(word & HB_SEALED))/word < 0/' \
 	kunit '' 'not ok .*nothing_expires_early' 'the drain does not compare the deadline'
-mutant interval belt/wheel.c \
+mutant interval belt/ground/wheel.c \
 	's/geometry->width\[i\]) + !i,/geometry->width[i]) + !i + 1,/' \
 	kunit '' 'not ok .*an_interval_late' 'an expired entry is handed over an interval late'
-mutant compare belt/get.h \
+mutant compare belt/keys/get.h \
 	's/(s64)seen->deadline > (s64)now/(s64)seen->deadline >= (s64)now/' \
 	kunit '' 'not ok .*until_its_deadline' 'a value is read at its deadline'
 mutant right device/rights.c \
@@ -97,46 +97,46 @@ mutant right device/rights.c \
 mutant size device/item.c \
 	'/value_len > HASHBELT_VALUE_MAX/s/if (/if (false \&\& /' \
 	device argument_test 'not ok .*EMSGSIZE' 'a value of any size is accepted'
-mutant free belt/limbo.c \
+mutant free belt/events/limbo.c \
 	's/^\t\thb_entry_put_in(shard->belt, entry, &bundle);/\t\t;/' \
 	device entry_test 'hb_memory_exit' 'an entry in limbo is never freed'
-mutant unlock belt/key.c \
+mutant unlock belt/keys/key.c \
 	'/^int hb_expire_key/,/^}/s/spin_unlock(&shard->lock);//' \
 	kunit '' 'recursive locking' 'a spinlock is not released'
-mutant version belt/put.c \
+mutant version belt/keys/put.c \
 	's/old->version != item->version)$/false)/' \
 	kunit '' 'not ok .*put_and_remove_check_their_conditions' 'a put does not compare the version'
-mutant barrier belt/index.c \
+mutant barrier belt/ground/index.c \
 	's/rcu_assign_pointer(index->table, next)/index->table = next/' \
 	check '' 'address space' 'a new table is published without a barrier'
-mutant race belt/usage.c \
+mutant race belt/ground/usage.c \
 	'/^void hb_usage_change/,/^}/{/spin_lock\|spin_unlock/d}' \
 	kcsan churn 'KCSAN: data-race in .*hb_usage_' 'usage is counted without the lock'
-mutant condition belt/put.c \
+mutant condition belt/keys/put.c \
 	's/old->version != item->version)$/false)/' \
 	history history 'not ok .*the belt does what the model does' \
 	'a put does not compare the version, in a long history'
-mutant token belt/lock.c \
+mutant token belt/wait/lock.c \
 	's/^\tlock->token = entry->version;/\tlock->token = 1;/' \
 	stress lockstress 'not ok .*each owner has a larger token than the one before' \
 	'fencing tokens do not grow'
-mutant late belt/fill.c \
+mutant late belt/wait/fill.c \
 	'/^int hb_fill_condition/,/^}/s/return lease && .*;/return 0;/' \
 	stress origin 'not ok .*no read returns an older value' \
 	'a put does not look for its fill lease'
-mutant wipe belt/entry.c \
+mutant wipe belt/ground/entry.c \
 	's/if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE)/if (false)/' \
 	memory wipe_test 'not ok .*wiping belt: .* is nowhere' 'a wiping belt does not wipe'
-mutant unwind belt/memory.c \
+mutant unwind belt/ground/memory.c \
 	'/^void \*hb_zalloc/,/^}/s/uncharge(account, size);//' \
 	fault '' 'not ok .*put for long: .* allocations' 'a failed allocation stays charged'
-mutant crowd belt/shard.c \
+mutant crowd belt/shard/shard.c \
 	'/^unsigned int hb_bits_for/,/^}/s/HB_INDEX_BITS_MAX/HB_INDEX_BITS_MIN + 5/' \
 	cost '' 'not ok .*get hit costs the same with' 'the index does not grow with the belt'
 mutant absent tools/hbctl/cmd_entry.c \
 	's/if (request->json && (!err || err == -ENOENT))/if (request->json \&\& !err)/' \
 	hbctl hbctl.t 'not ok .*has --json of a missing key' 'hbctl prints no JSON for a missing key'
-mutant fence belt/index.h \
+mutant fence belt/ground/index.h \
 	'/^hb_table_walk/,/^}/s/smp_rmb();//' \
 	models litmus 'not ok .*hb_table_walk in .* is unchanged' \
 	'no barrier between the chains of two tables'
@@ -159,12 +159,12 @@ mutant again tools/store/store.c \
 	's/THEN held\.token ELSE/THEN excluded.token ELSE/' \
 	store '' 'not ok .*the owner that has it prints the same token' \
 	'lock by the owner returns another token'
-mutant exit belt/create.c \
+mutant exit belt/belts/create.c \
 	'/^static void destroy_workqueues/,/^}/s/destroy_workqueue(free_wq);//' \
 	life module_test 'not ok .*no slab cache of the kernel grows' 'the module leaks a workqueue'
 mutant early device/call.c "$freed_early" \
 	debug belt_test 'KASAN: .*use-after-free' 'a buffer is read after it is freed'
-mutant order belt/lease.c \
+mutant order belt/wait/lease.c \
 	'/^static int acquire_and_wait/,/^}/s/^\tlist_add_tail(.*/&\n\tspin_lock(\&belt->shards[0].lock);\n\tspin_unlock(\&belt->shards[0].lock);/' \
 	debug lockwait_test 'not ok .*lockdep is on after all' 'locks are taken in the wrong order'
 mutant leak device/call.c \
@@ -179,7 +179,7 @@ mutant reach device/call.c "$freed_early" \
 mutant unit tools/common/duration.c 's/i < ARRAY_SIZE(units); i++/i <= ARRAY_SIZE(units); i++/' \
 	fuzz parsers 'not ok .*hbctl parses each random input' \
 	'the search for a unit reads beyond the last one'
-mutant newer belt/compat.h 's/= shrinker_alloc(/= shrinker_alloc_now(/' \
+mutant newer belt/ground/compat.h 's/= shrinker_alloc(/= shrinker_alloc_now(/' \
 	kernels entry_test 'not ok .*the module builds for Debian sid' \
 	'code for newer kernels does not build there'
 

@@ -869,7 +869,7 @@ suite_newest_kernels() {
 	matrix trixie-backports SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test)
 }
 
-# The oldest kernel that the module builds for, that of Debian 11: stand-ins of belt/compat.h take the place of
+# The oldest kernel that the module builds for, that of Debian 11: stand-ins of belt/ground/compat.h take the place of
 # what it lacks.
 suite_oldest_kernels() {
 	# shellcheck disable=SC2046 # lists of names, split on purpose

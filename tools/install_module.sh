@@ -37,8 +37,14 @@ has_dkms() {
 install_sources() {
 	install -d "$sources" "$sources/belt" "$sources/device"
 	install -m 644 "$top"/Kbuild "$top"/*.c "$top"/*.h "$sources"
-	install -m 644 "$top"/belt/*.[ch] "$top"/belt/*.mk "$sources/belt"
+	install -m 644 "$top"/belt/*.h "$sources/belt"
 	install -m 644 "$top"/device/*.[ch] "$sources/device"
+	for room in "$top"/belt/*/; do
+		room=$(basename "$room")
+		install -d "$sources/belt/$room"
+		install -m 644 "$top/belt/$room"/*.[ch] "$sources/belt/$room"
+	done
+	install -m 644 "$top"/belt/ground/*.mk "$sources/belt/ground"
 	sed "s/@VERSION@/$version/" "$top/dkms.conf" >"$sources/dkms.conf"
 	chmod 644 "$sources/dkms.conf"
 }

@@ -151,7 +151,7 @@ given() {
 with_tools() {
 	make_in "$tree" install-tools install-dkms DESTDIR="$given_destination"
 	has usr/local/bin/hbctl usr/local/lib/libhashbelt.so usr/local/lib/pkgconfig/hashbelt.pc \
-		usr/src/hashbelt-0.2.0/belt/belt.h
+		usr/src/hashbelt-0.2.0/belt/belt.h usr/src/hashbelt-0.2.0/belt/ground/compat.mk
 	mkdir -p "$destination/usr/local/bin"
 	echo other >"$destination/usr/local/bin/other"
 	make_in "$tree" uninstall DESTDIR="$given_destination"

@@ -37,7 +37,7 @@ check_calls() {
 # the module have the same name.
 name_functions() {
 	while read -r place call; do
-		source=$(find "$top" "$top/belt" "$top/device" -maxdepth 1 -name "${place%%:*}")
+		source=$(find "$top" "$top"/belt/* "$top/device" -maxdepth 1 -name "${place%%:*}")
 		awk -v place="$place" -v call="$call" -v last="${place##*:}" '
 			NR > last { exit }
 			/^[a-z].*[a-z0-9_]\(/ && !/;$/ {

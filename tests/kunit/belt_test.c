@@ -7,7 +7,7 @@
  */
 #include <kunit/test.h>
 
-#include "belt/set.h"
+#include "belt/belts/set.h"
 #include "fixture.h"
 
 /* Guarantee 1 */

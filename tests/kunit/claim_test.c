@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Other calls in between the steps in which a request is registered, claimed and completed.
- * Guarantee 19 of docs/guarantees.md. belt/request.c is included, so that a case can take the steps
+ * Guarantee 19 of docs/guarantees.md. request.c is included, so that a case can take the steps
  * one by one.
  */
 #include <kunit/test.h>
 
-#include "belt/request.c"
+#include "belt/wait/request.c"
 #include "request.h"
 
 /* Takes a request out as the drain does: it is claimed under the lock of its shard. */

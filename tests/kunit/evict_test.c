@@ -5,8 +5,8 @@
  */
 #include <kunit/test.h>
 
-#include "belt/reclaim.c"
-#include "belt/shrink.c"
+#include "belt/room/reclaim.c"
+#include "belt/room/shrink.c"
 #include "belt.h"
 
 #define BY_DEADLINE	(HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE)

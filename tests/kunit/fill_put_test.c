@@ -5,8 +5,8 @@
  */
 #include <kunit/test.h>
 
-#include "belt/evict.h"
-#include "belt/fill.h"
+#include "belt/room/evict.h"
+#include "belt/wait/fill.h"
 #include "request.h"
 
 #define KEY	1u

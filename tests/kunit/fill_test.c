@@ -2,11 +2,11 @@
 /* Fill leases, and waiting for a key to be filled. Guarantee 20 of docs/guarantees.md. */
 #include <kunit/test.h>
 
-#include "belt/evict.h"
-#include "belt/fill.h"
-#include "belt/lease.h"
-#include "belt/shard.h"
-#include "belt/waitpoint.h"
+#include "belt/room/evict.h"
+#include "belt/wait/fill.h"
+#include "belt/wait/lease.h"
+#include "belt/shard/shard.h"
+#include "belt/wait/waitpoint.h"
 #include "request.h"
 
 static void one_task_that_misses_gets_the_fill_lease(struct kunit *test)

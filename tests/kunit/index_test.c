@@ -5,8 +5,8 @@
 #include <linux/siphash.h>
 #include <linux/slab.h>
 
-#include "belt/index.h"
-#include "belt/memory.h"
+#include "belt/ground/index.h"
+#include "belt/ground/memory.h"
 
 #define ENTRIES	2000
 

@@ -7,11 +7,11 @@
  */
 #include <kunit/test.h>
 
-#include "belt/compat.h"
-#include "belt/evict.h"
-#include "belt/lease.h"
-#include "belt/shard.h"
-#include "belt/waitpoint.h"
+#include "belt/ground/compat.h"
+#include "belt/room/evict.h"
+#include "belt/wait/lease.h"
+#include "belt/shard/shard.h"
+#include "belt/wait/waitpoint.h"
 #include "lock.h"
 
 /* Starts a task that waits for a lock with a lease of @ttl_ms. */

@@ -3,7 +3,7 @@
 #ifndef _LOCK_H
 #define _LOCK_H
 
-#include "belt/evict.h"
+#include "belt/room/evict.h"
 #include "fixture.h"
 
 static inline struct hashbelt_belt *make_pinned(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Locks: granting, unlocking, renewing, releasing, listing, limits. Guarantee 16 of
- * docs/guarantees.md. belt/lock.c is included with a memcmp() that counts, since comparisons are
+ * docs/guarantees.md. lock.c is included with a memcmp() that counts, since comparisons are
  * the cost of a search among owners.
  */
 #include <kunit/test.h>
@@ -18,7 +18,7 @@ static int counted_memcmp(const void *a, const void *b, size_t len)
 }
 
 #define memcmp counted_memcmp
-#include "belt/lock.c"
+#include "belt/wait/lock.c"
 #undef memcmp
 
 static void a_free_lock_is_granted_and_a_held_one_refused(struct kunit *test)

@@ -5,8 +5,8 @@
  */
 #include <kunit/test.h>
 
-#include "belt/clock.h"
-#include "belt/wheel.h"
+#include "belt/ground/clock.h"
+#include "belt/ground/wheel.h"
 
 #define SEC		((u64)NSEC_PER_SEC)
 #define DEADLINE	(3600 * SEC)

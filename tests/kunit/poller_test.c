@@ -3,7 +3,7 @@
 #include <kunit/test.h>
 
 #include "belt.h"
-#include "belt/poller.h"
+#include "belt/ground/poller.h"
 
 /**
  * struct task - a task that polls

@@ -9,7 +9,7 @@
 #include <linux/mutex.h>
 
 #include "belt.h"
-#include "belt/create.h"
+#include "belt/belts/create.h"
 
 /**
  * struct holds - what a task does with the lock of the names

@@ -4,7 +4,7 @@
  */
 #include <kunit/test.h>
 
-#include "belt/evict.h"
+#include "belt/room/evict.h"
 #include "request.h"
 
 #define KEYS	200

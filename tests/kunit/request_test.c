@@ -5,8 +5,8 @@
  */
 #include <kunit/test.h>
 
-#include "belt/evict.h"
-#include "belt/worker.h"
+#include "belt/room/evict.h"
+#include "belt/belts/worker.h"
 #include "request.h"
 
 static void a_put_completes_the_requests_for_its_key(struct kunit *test)

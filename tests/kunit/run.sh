@@ -6,7 +6,8 @@
 # Build a KUnit module, run it in a User-Mode Linux guest, and check the results.
 #
 # The directory (default: that of this script) has a Kbuild and sources. They may include
-# headers and sources of the directory two levels up, and of its folders "belt" and "device".
+# headers and sources of the directory two levels up, and of its folders "belt", those in it, and
+# "device".
 # Nothing is written there.
 #
 #   --silence SECONDS  end a guest that prints nothing for this time (120)
@@ -118,9 +119,10 @@ patterns() {
 # kept between runs, so that only changed sources are built. Links to deleted sources are
 # removed.
 mirror() {
-	mkdir -p "$build/tests/kunit" "$build/belt" "$build/device"
+	mkdir -p "$build/tests/kunit"
 	find "$build" -type l -delete
-	for folder in . belt device; do
+	for folder in . $(cd "$1/../.." && find belt -type d) device; do
+		mkdir -p "$build/$folder"
 		for file in "$1/../../$folder"/*.[ch] "$1/../../$folder"/*.mk; do
 			[ ! -f "$file" ] || ln -s "$file" "$build/$folder/"
 		done

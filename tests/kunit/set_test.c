@@ -2,7 +2,7 @@
 /* Changing the settings of a belt. Guarantee 15 of docs/guarantees.md. */
 #include <kunit/test.h>
 
-#include "belt/worker.h"
+#include "belt/belts/worker.h"
 #include "belt.h"
 
 static void a_lower_limit_removes_no_entry_before_the_next_put(struct kunit *test)

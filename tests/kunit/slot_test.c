@@ -5,8 +5,8 @@
  */
 #include <kunit/test.h>
 
-#include "belt/set.h"
-#include "belt/window.h"
+#include "belt/belts/set.h"
+#include "belt/shard/window.h"
 #include "fixture.h"
 
 #define SIZE	HASHBELT_WINDOW_MIN

@@ -4,9 +4,9 @@
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
-#include "belt/clock.h"
-#include "belt/memory.h"
-#include "belt/wheel.h"
+#include "belt/ground/clock.h"
+#include "belt/ground/memory.h"
+#include "belt/ground/wheel.h"
 
 #define MS	((u64)NSEC_PER_MSEC)
 #define SEC	((u64)NSEC_PER_SEC)

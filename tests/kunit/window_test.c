@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Windows of a few instructions: what another task does between any two accesses of a get or a put
- * to memory that they share. belt/get.c, put.c, add.c and key.c are included, with belt/get.h and
- * belt/wheel.h, and each of their atomic accesses is a step, before and after which a case can act
+ * to memory that they share. get.c, put.c, add.c and key.c of belt/keys are included, with get.h
+ * and wheel.h, and each of their atomic accesses is a step, before and after which a case can act
  * as the other task.
  */
 #include <kunit/test.h>
@@ -116,13 +116,13 @@ static inline bool exchange_word(atomic64_t *word, s64 *old, s64 new)
 #define atomic64_read read_word
 #define atomic64_try_cmpxchg exchange_word
 
-#include "belt/add.c"
-#include "belt/get.c"
-#include "belt/key.c"
-#include "belt/put.c"
-#include "belt/window.c"
+#include "belt/keys/add.c"
+#include "belt/keys/get.c"
+#include "belt/keys/key.c"
+#include "belt/keys/put.c"
+#include "belt/shard/window.c"
 
-#include "belt/set.h"
+#include "belt/belts/set.h"
 #include "fixture.h"
 
 #define LEN	16u

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The worker: its steps, its rounds, and tasks that are killed in one. Guarantee 9 of
- * docs/guarantees.md. belt/worker.c is included, so that a case can take its steps one by one.
+ * docs/guarantees.md. worker.c is included, so that a case can take its steps one by one.
  *
  * Belt time is moved by hand.
  */
 #include <kunit/test.h>
 
-#include "belt/poller.h"
-#include "belt/request.h"
-#include "belt/trace.h"
+#include "belt/ground/poller.h"
+#include "belt/wait/request.h"
+#include "belt/ground/trace.h"
 #include "fixture.h"
 
 static unsigned int locks_taken;
@@ -21,7 +21,7 @@ static void count_lock(spinlock_t *lock)
 }
 
 #define spin_lock count_lock
-#include "belt/worker.c"
+#include "belt/belts/worker.c"
 #undef spin_lock
 
 static void a_drain_step_is_bounded_by_the_batch_size(struct kunit *test)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 #
-# headers.sh - sourced first by tests of belt/compat.mk, whose first argument is a suite of kernel.sh: they
+# headers.sh - sourced first by tests of compat.mk, whose first argument is a suite of kernel.sh: they
 # compile in a copy of that suite's root directory, which is discarded at the end.
 
 unset CDPATH

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# probes.t SUITE - a test: what belt/compat.mk finds in the headers of that suite's kernel, the compiler finds as
+# probes.t SUITE - a test: what compat.mk finds in the headers of that suite's kernel, the compiler finds as
 # well, and no more. Each probe is a function that uses what the probe looks for.
 set -u
 
@@ -45,14 +45,14 @@ program() {
 
 # prepare - write the programs, and a Kbuild that prints what compat.mk has found.
 prepare() {
-	mkdir -p "$root/probe/belt"
-	cp "$top/belt/compat.mk" "$root/probe/belt"
+	mkdir -p "$root/probe/belt/ground"
+	cp "$top/belt/ground/compat.mk" "$root/probe/belt/ground"
 	uses | while IFS='	' read -r name code; do
 		program "$name" "$code" >"$root/probe/$name.c"
 		echo "obj-m += $name.o"
 	done >"$root/probe/Kbuild"
 	# shellcheck disable=SC2016 # for make
-	printf '%s\n' 'include $(src)/belt/compat.mk' '$(info have: $(hb_have))' >>"$root/probe/Kbuild"
+	printf '%s\n' 'include $(src)/belt/ground/compat.mk' '$(info have: $(hb_have))' >>"$root/probe/Kbuild"
 }
 
 # answers - print "NAME yes" or "NAME no" for each probe, as the compiler says.
@@ -62,7 +62,7 @@ answers() {
 	done
 }
 
-# found - print the same, as belt/compat.mk says.
+# found - print the same, as belt/ground/compat.mk says.
 found() {
 	have=$(sed -n 's/^have: *//p' "$temporary/log" | head -n 1)
 	uses | while IFS='	' read -r name code; do
@@ -70,22 +70,22 @@ found() {
 	done
 }
 
-# asked - print the names for which belt/compat.h asks.
+# asked - print the names for which belt/ground/compat.h asks.
 asked() {
-	grep -o 'HB_HAVE_[a-z][a-z_]*' "$top/belt/compat.h" | sed 's/HB_HAVE_//' | LC_ALL=C sort -u
+	grep -o 'HB_HAVE_[a-z][a-z_]*' "$top/belt/ground/compat.h" | sed 's/HB_HAVE_//' | LC_ALL=C sort -u
 }
 
 uses | cut -f 1 >"$temporary/names"
-result "each probe that belt/compat.h asks for has a program" "$(asked | diff "$temporary/names" -)"
+result "each probe that belt/ground/compat.h asks for has a program" "$(asked | diff "$temporary/names" -)"
 prepare
 build_in /probe -k modules >"$temporary/log"
-result "belt/compat.mk prints what it finds in the headers of $release" \
+result "belt/ground/compat.mk prints what it finds in the headers of $release" \
 	"$(grep -q '^have: ' "$temporary/log" || cat "$temporary/log")"
 answers >"$temporary/compiler"
 found >"$temporary/headers"
 result "the compiler accepts some programs for $release" "$(grep -q yes "$temporary/compiler" || cat "$temporary/log")"
 while read -r name answer; do
-	result "the compiler has $name for $release: $answer, as belt/compat.mk found" \
-		"$(grep -qx "$name $answer" "$temporary/headers" || echo "belt/compat.mk found the opposite")"
+	result "the compiler has $name for $release: $answer, as belt/ground/compat.mk found" \
+		"$(grep -qx "$name $answer" "$temporary/headers" || echo "belt/ground/compat.mk found the opposite")"
 done <"$temporary/compiler"
 finish

@@ -46,30 +46,30 @@ changed() {
 	cp -p "$temporary/kept" "$root$headers/linux/$2"
 }
 
-mkdir -p "$module/belt" "$module/device"
+mkdir -p "$module/device"
 cp "$top"/Kbuild "$top"/*.[ch] "$module"
-cp "$top"/belt/*.[ch] "$top"/belt/*.mk "$module/belt"
+cp -R "$top/belt" "$module"
 cp "$top"/device/*.[ch] "$module/device"
 # The first object brings what those after it need, and shows that all is well before the edits.
-for object in belt/clock.o belt/lease.o belt/lock.o belt/mark.o belt/put.o belt/shrink.o belt/window.o device/item.o \
-	device/map.o device/reader.o device/registry.o; do
+for object in belt/ground/clock.o belt/wait/lease.o belt/wait/lock.o belt/shard/mark.o belt/keys/put.o \
+	belt/room/shrink.o belt/shard/window.o device/item.o device/map.o device/reader.o device/registry.o; do
 	compiles "nothing" "$object"
 done
 unchanged=$edits
 
 timer='struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *), clockid_t clock, enum hrtimer_mode mode'
-newer hrtimer_setup hrtimer.h belt/clock.o "void hrtimer_setup($timer);"
-newer hrtimer_setup_on_stack hrtimer.h belt/lease.o "void hrtimer_setup_on_stack($timer);"
-newer shrinker_alloc shrinker.h belt/shrink.o "struct shrinker *shrinker_alloc(unsigned int flags, const char *fmt, ...);
+newer hrtimer_setup hrtimer.h belt/ground/clock.o "void hrtimer_setup($timer);"
+newer hrtimer_setup_on_stack hrtimer.h belt/wait/lease.o "void hrtimer_setup_on_stack($timer);"
+newer shrinker_alloc shrinker.h belt/room/shrink.o "struct shrinker *shrinker_alloc(unsigned int flags, const char *fmt, ...);
 void shrinker_register(struct shrinker *shrinker);
 void shrinker_free(struct shrinker *shrinker);"
-newer list_lru_add_obj list_lru.h belt/mark.o 'bool list_lru_add_obj(struct list_lru *lru, struct list_head *item);'
-newer list_lru_del_obj list_lru.h belt/mark.o 'bool list_lru_del_obj(struct list_lru *lru, struct list_head *item);'
+newer list_lru_add_obj list_lru.h belt/shard/mark.o 'bool list_lru_add_obj(struct list_lru *lru, struct list_head *item);'
+newer list_lru_del_obj list_lru.h belt/shard/mark.o 'bool list_lru_del_obj(struct list_lru *lru, struct list_head *item);'
 flags='static inline void vm_flags_X(struct vm_area_struct *vma, unsigned long flags) {}'
 newer vm_flags_set mm.h device/map.o "$(echo "$flags" | sed 's/X/set/')"
 newer vm_flags_clear mm.h device/map.o "$(echo "$flags" | sed 's/X/clear/')"
 newer vma_set_file mm.h device/map.o 'void vma_set_file(struct vm_area_struct *vma, struct file *file);'
-newer kmem_cache_alloc_lru slab.h belt/mark.o 'struct list_lru;
+newer kmem_cache_alloc_lru slab.h belt/shard/mark.o 'struct list_lru;
 void *kmem_cache_alloc_lru(struct kmem_cache *s, struct list_lru *lru, gfp_t flags);'
 newer fault_in_readable pagemap.h device/item.o 'size_t fault_in_readable(const char __user *from, size_t size);'
 newer fault_in_safe_writeable pagemap.h device/item.o \
@@ -81,23 +81,23 @@ newer rb_find rbtree.h device/registry.o "struct rb_node *rb_find($find);"
 newer rb_find_first rbtree.h device/registry.o "struct rb_node *rb_find_first($find);"
 newer rb_find_add rbtree.h device/registry.o 'struct rb_node *rb_find_add(struct rb_node *node, struct rb_root *tree,
 	int (*cmp)(struct rb_node *node, const struct rb_node *other));'
-newer rb_add rbtree.h belt/lock.o 'void rb_add(struct rb_node *node, struct rb_root *tree,
+newer rb_add rbtree.h belt/wait/lock.o 'void rb_add(struct rb_node *node, struct rb_root *tree,
 	bool (*less)(struct rb_node *node, const struct rb_node *other));'
 newer timens_add_boottime_ns time_namespace.h device/map.o 'static inline u64 timens_add_boottime_ns(u64 ns) { return ns; }'
-newer memset_after string.h belt/window.o '#define memset_after(obj, v, member) memset(obj, v, 1)'
-newer preempt_disable_nested preempt.h belt/put.o '#define preempt_disable_nested() do { } while (0)
+newer memset_after string.h belt/shard/window.o '#define memset_after(obj, v, member) memset(obj, v, 1)'
+newer preempt_disable_nested preempt.h belt/keys/put.o '#define preempt_disable_nested() do { } while (0)
 #define preempt_enable_nested() do { } while (0)'
-newer TASK_FREEZABLE sched.h belt/lease.o '#define TASK_FREEZABLE 0x00002000'
-changed "names of shrinkers" shrinker.h belt/shrink.o \
+newer TASK_FREEZABLE sched.h belt/wait/lease.o '#define TASK_FREEZABLE 0x00002000'
+changed "names of shrinkers" shrinker.h belt/room/shrink.o \
 	's/ register_shrinker\(struct shrinker \*shrinker\);/ register_shrinker(struct shrinker *shrinker, const char *fmt, ...);/'
-changed "reclaim_state.reclaimed" swap.h belt/shrink.o 's/reclaimed_slab;/reclaimed;/'
-changed "no lock for the walk of a list_lru" list_lru.h belt/shrink.o 's/, spinlock_t \*lock, void \*cb_arg/, void *cb_arg/'
+changed "reclaim_state.reclaimed" swap.h belt/room/shrink.o 's/reclaimed_slab;/reclaimed;/'
+changed "no lock for the walk of a list_lru" list_lru.h belt/room/shrink.o 's/, spinlock_t \*lock, void \*cb_arg/, void *cb_arg/'
 changed "may_split" mm.h device/map.o 's/\(\*split\)/(*may_split)/'
 # A comment about a function declares nothing.
 cp -p "$root$headers/linux/hrtimer.h" "$temporary/kept"
 declare_in hrtimer.h '/*
  * hrtimer_setup() - as in newer kernels, not here
  */'
-compiles "a comment on hrtimer_setup()" belt/clock.o
+compiles "a comment on hrtimer_setup()" belt/ground/clock.o
 result "an edit of the headers of $release was tried" "$([ $edits -gt $((unchanged + 1)) ] || echo "none was needed")"
 finish

@@ -100,7 +100,7 @@ static void test_class(unsigned int size)
 	   "entries of %u bytes, put alone or together, are charged to the cgroup", size);
 }
 
-/* The classes of belt/memory.c. */
+/* The classes of belt/ground/memory.c. */
 static void test_classes(void)
 {
 	unsigned int size, parts;

@@ -234,7 +234,7 @@ inline leave(node)
 	}
 }
 
-/* reinsert() in belt/shard.c; the state for assertions of the entry begins anew. */
+/* reinsert() in belt/shard/shard.c; the state for assertions of the entry begins anew. */
 inline reinsert(node, time)
 {
 	atomic {

@@ -6,8 +6,8 @@
  *
  * All of this happens under one shard's lock, so a critical section is one step. Going to
  * sleep, wakeups, timers and the clock are not under the lock. The model has no drain: the
- * first waiter must get the lock without the worker. Names are those of belt/lease.c and
- * belt/lock.c.
+ * first waiter must get the lock without the worker. Names are those of belt/wait/lease.c and
+ * belt/wait/lock.c.
  *
  * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */

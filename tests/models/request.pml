@@ -7,7 +7,7 @@
  * Each key and the request have a shard of their own, with its lock: the case with the fewest
  * orders enforced. A critical section that does not read the word twice is one step. So is
  * one under the client's lock, which nests inside the shards' locks. Names are those of
- * belt/request.c, belt/client.c and belt/link.c.
+ * belt/wait/request.c, belt/wait/client.c and belt/events/link.c.
  *
  * Memory is freed at once, without a grace period: no step may rely on one.
  *

@@ -120,7 +120,7 @@ names() {
 				$1 == model && $3 == name { found = 1 }
 				END { exit !found }' "$list" || continue
 			! grep -qE "^([a-z].*[ *])?$name\(" "$top"/hashbelt*.[ch] \
-				"$top"/belt/*.[ch] "$top"/device/*.[ch] ||
+				"$top"/belt/*.h "$top"/belt/*/*.[ch] "$top"/device/*.[ch] ||
 				echo "review model $1: $(source_of "$1") names $name()," \
 					"which tests/models/functions does not have"
 		done >"$work/names"

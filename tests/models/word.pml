@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The atomic word of belt/wheel.h, in one byte. The highest bit is set when the node is
+ * The atomic word of belt/ground/wheel.h, in one byte. The highest bit is set when the node is
  * claimed. The next four bits are one of sixteen times, the lowest three the reason. Times
  * are multiples of HB_GRAIN, as deadlines are.
  */

@@ -93,7 +93,8 @@ uninstalled() {
 	mkdir -p "$staged/usr/local/bin" "$staged/usr/local/include/hashbelt" "$staged/usr/src"
 	make_in install-tools install-dkms
 	for file in usr/local/bin/hbctl usr/local/lib/libhashbelt.so \
-		"usr/src/hashbelt-$version/dkms.conf" "usr/src/hashbelt-$version/belt/belt.h"; do
+		"usr/src/hashbelt-$version/dkms.conf" "usr/src/hashbelt-$version/belt/belt.h" \
+		"usr/src/hashbelt-$version/belt/ground/compat.mk"; do
 		[ -s "$staged/$file" ] || echo "make install: expected $file"
 	done
 	: >"$staged/usr/local/bin/other"

@@ -20,7 +20,7 @@
  * round the sooner the more times-to-live there are, because new entries arrive all over the order
  * and not at its end alone, and so each entry has less time to be read.
  *
- * As in belt/wheel.c, each level has buckets as wide as all of the level before, and entries move
+ * As in wheel.c, each level has buckets as wide as all of the level before, and entries move
  * on to a finer level when their bucket begins.
  */
 #include <stdlib.h>

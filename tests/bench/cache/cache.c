@@ -111,7 +111,7 @@ static void handle(struct cache *cache, const struct request *request, struct he
 
 /*
  * The ghosts of a belt with so many entries: as many as its index has chains, but 1024 for 512
- * chains (belt/index.c). The entries that come back to fewer than 256 have no mark of that.
+ * chains (belt/ground/index.c). The entries that come back to fewer than 256 have no mark of that.
  */
 size_t ghosts_for(size_t expected)
 {

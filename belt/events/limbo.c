@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Limbo: where an entry that left its belt waits until no reader can use it any more.
+ *
+ * An entry in limbo still has the belt's reference. A work item of the shard drops it after a grace
+ * period; the memory is freed then, unless another task has a reference. One such grace period with
+ * its run of the work item is a round. Entries that arrive during a round wait for the next one.
+ */
+#include <linux/sched.h>
+
+#include "belt/belt.h"
+#include "belt/ground/compat.h"
+#include "limbo.h"
+
+struct workqueue_struct *hb_limbo_wq;
+
+/* Starts a grace period for the entries in limbo, if there are any. Under the shard's lock. */
+void hb_limbo_leave(struct hb_shard *shard)
+{
+	lockdep_assert_held(&shard->lock);
+	WRITE_ONCE(shard->in_limbo, !list_empty(&shard->limbo));
+	if (!shard->in_limbo)
+		return;
+	list_splice_init(&shard->limbo, &shard->leaving);
+	queue_rcu_work(hb_limbo_wq, &shard->free);
+}
+
+void hb_limbo_free(struct work_struct *work)
+{
+	struct hb_shard *shard = container_of(to_rcu_work(work), struct hb_shard, free);
+	struct hb_bundle bundle HB_UNINITIALIZED;
+	struct hashbelt_entry *entry, *next;
+	LIST_HEAD(leaving);
+
+	spin_lock(&shard->lock);
+	list_splice_init(&shard->leaving, &leaving);
+	spin_unlock(&shard->lock);
+	hb_bundle_init(&bundle, shard->belt->account);
+	list_for_each_entry_safe(entry, next, &leaving, node.slot) {
+		hb_entry_put_in(shard->belt, entry, &bundle);
+		cond_resched();
+	}
+	hb_bundle_free(&bundle);
+	spin_lock(&shard->lock);
+	WRITE_ONCE(shard->rounds, shard->rounds + 1);
+	hb_limbo_leave(shard);
+	spin_unlock(&shard->lock);
+	/* One task at most: see hb_limbo_flush(). */
+	wake_up(&shard->belt->flush.wait);
+}
+
+bool hb_is_in_limbo(struct hashbelt_belt *belt)
+{
+	hb_for_each_shard(shard, belt)
+		if (READ_ONCE(shard->in_limbo))
+			return true;
+	return false;
+}
+
+/* Under belt->flush.lock. Returns 0 or -EINTR. */
+static int wait_for_rounds(struct hashbelt_belt *belt)
+{
+	hb_for_each_shard(shard, belt) {
+		spin_lock(&shard->lock);
+		shard->awaited = shard->rounds;
+		/* Entries on @limbo wait for the round after the present one. */
+		if (shard->in_limbo)
+			shard->awaited += list_empty(&shard->limbo) ? 1 : 2;
+		spin_unlock(&shard->lock);
+	}
+	/* The rounds of all shards go on meanwhile. */
+	hb_for_each_shard(shard, belt)
+		if (wait_event_killable(belt->flush.wait,
+					READ_ONCE(shard->rounds) >= shard->awaited))
+			return -EINTR;
+	return 0;
+}
+
+/*
+ * Waits until the entries that are in limbo now are freed. Starts no grace period of its own, so it
+ * costs other tasks nothing, however many tasks call it. One task waits for the rounds, and the
+ * others for flush->lock, so a round wakes one task. Returns 0; -EINTR: the caller is being killed.
+ * Context: may sleep.
+ */
+int hb_limbo_flush(struct hashbelt_belt *belt)
+{
+	struct hb_flush *flush = &belt->flush;
+	u64 begun = READ_ONCE(flush->begun);
+	int err = 0;
+
+	if (!hb_is_in_limbo(belt))
+		return 0;
+	if (mutex_lock_killable(&flush->lock))
+		return -EINTR;
+	/* If @ended is larger, another task has begun and ended a flush since this call began. */
+	if (flush->ended <= begun) {
+		WRITE_ONCE(flush->begun, flush->begun + 1);
+		err = wait_for_rounds(belt);
+		if (!err)
+			flush->ended = flush->begun;
+	}
+	mutex_unlock(&flush->lock);
+	return err;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The window of a belt: copies of hot small entries, in pages that readers map. hashbelt.h has its
+ * layout, docs/window.md the steps of a reader.
+ */
+#ifndef _HASHBELT_WINDOW_H
+#define _HASHBELT_WINDOW_H
+
+#include <linux/fs.h>
+#include <linux/rwsem.h>
+
+#include "belt/belt.h"
+
+/* Each protects the sets whose number modulo this is its own. */
+#define HB_WINDOW_LOCKS		16
+
+/**
+ * struct hb_window_set - what the kernel knows of a set of slots
+ * @entry:	of each slot the entry whose copy it has, with a reference; NULL: it is empty
+ * @tag:	of each slot the tag of the last key; read without a lock as a hint
+ * @asked:	parts of the hashes of keys that readers have asked for; a hint, without a lock
+ * @heat:	of each slot: raised where its entry is asked for again, lowered where an entry
+ *		finds no slot
+ */
+struct hb_window_set {
+	struct hashbelt_entry *entry[HASHBELT_WINDOW_WAYS];
+	u32 tag[HASHBELT_WINDOW_WAYS];
+	u16 asked[HASHBELT_WINDOW_WAYS];
+	u8 heat[HASHBELT_WINDOW_WAYS];
+};
+
+/**
+ * struct hb_window - the window of a belt
+ * @ref:	one for the belt, one for each mapping
+ * @mapping:	all mappings
+ * @bytes:	of a mapping; constant
+ * @account:	charged for the pages and @set, with a reference, or NULL; constant
+ * @shown:	the pages; NULL once the window is closed, which empties it first. Written under
+ *		@gate, too
+ * @is_open:	the window takes entries. Read under a lock of @lock: the task that closes the
+ *		window takes that lock later
+ * @seed:	as in the first page; constant
+ * @used:	slots that are not empty
+ * @set:	the sets; freed when the belt gives the window up
+ *
+ * A slot is a seqlock. The task that fills it holds the lock of the entry's shard and then that of
+ * the set. A task that empties it needs the lock of the shard only if the entry leaves the belt.
+ */
+struct hb_window {
+	refcount_t ref;
+	struct address_space mapping;
+	size_t bytes;
+	struct hb_account *account;
+	/**
+	 * @gate: held for reading while a mapping gets a page, for writing while the window is
+	 * closed. Taken inside a process's mmap_lock. Inside it: window->head, window->lock,
+	 * clock->lock, memory.
+	 */
+	struct rw_semaphore gate;
+	/** @head: protects the first page but for its clock, and the next two. Inside it: none. */
+	spinlock_t head;
+	struct hashbelt_window *shown;
+	bool is_open;
+	u64 seed;
+	atomic_t used;
+	/** @lock: each protects some of the sets, and their slots. Inside it: none. */
+	spinlock_t lock[HB_WINDOW_LOCKS];
+	struct hb_window_set *set;
+};
+
+int hb_window_init(void);
+void hb_window_exit(void);
+
+bool hb_window_is_size(u64 bytes);
+struct hb_window *hb_window_new(struct hb_account *account, size_t bytes);
+void hb_window_give(struct hashbelt_belt *belt, struct hb_window *window);
+void hb_window_open(struct hashbelt_belt *belt);
+void hb_window_close(struct hashbelt_belt *belt);
+void hb_window_give_up(struct hb_window *window);
+struct hb_window *hb_window_get(struct hashbelt_belt *belt);
+void hb_window_put(struct hb_window *window);
+unsigned long hb_window_pfn(struct hb_window *window, pgoff_t page);
+
+void hb_window_clear(struct hashbelt_belt *belt, u64 floor, bool dead);
+void hb_window_renew(struct hashbelt_belt *belt);
+void hb_window_renew_no_more(struct hashbelt_belt *belt);
+void hb_window_ask(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 value_len);
+void hb_window_drop(struct hb_shard *shard, struct hashbelt_entry *entry);
+u64 hb_window_move(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now, u64 to,
+		   bool *sooner);
+
+/*
+ * Before an entry is claimed, but for its deadline: no reader of the window must miss that. If it
+ * is in the window it has a second reference. Under the lock of its shard, as a fill.
+ */
+static __always_inline void hb_window_leave(struct hb_shard *shard, struct hashbelt_entry *entry)
+{
+	/*
+	 * Control dependency: where a fill has given the slot to another entry, the change comes
+	 * after that. Pairs with refcount_dec() in drop_copy().
+	 */
+	if (unlikely(refcount_read(&entry->ref) != 1))
+		hb_window_drop(shard, entry);
+}
+
+/* As hb_node_set(), of the entry and its copy. Under the lock of its shard. */
+static __always_inline u64 hb_window_set_deadline(struct hb_shard *shard,
+						  struct hashbelt_entry *entry, u64 now, u64 to,
+						  bool *sooner)
+{
+	/* As in hb_window_leave(). */
+	return likely(refcount_read(&entry->ref) == 1) ?
+		hb_node_set(&entry->node, now, to, sooner) :
+		hb_window_move(shard, entry, now, to, sooner);
+}
+
+#endif /* _HASHBELT_WINDOW_H */
