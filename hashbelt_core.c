@@ -7,20 +7,21 @@
 #include <linux/export.h>
 #include <linux/minmax.h>
 
-#include "belt/keys/add.h"
-#include "belt/room/alloc.h"
 #include "belt/belt.h"
-#include "belt/wait/client.h"
 #include "belt/belts/create.h"
-#include "belt/wait/fill.h"
-#include "belt/keys/get.h"
 #include "belt/belts/info.h"
-#include "belt/keys/key.h"
-#include "belt/wait/lock.h"
-#include "belt/keys/put.h"
-#include "belt/events/queue.h"
-#include "belt/wait/request.h"
 #include "belt/belts/worker.h"
+#include "belt/events/limbo.h"
+#include "belt/events/queue.h"
+#include "belt/keys/add.h"
+#include "belt/keys/get.h"
+#include "belt/keys/key.h"
+#include "belt/keys/put.h"
+#include "belt/room/alloc.h"
+#include "belt/wait/client.h"
+#include "belt/wait/fill.h"
+#include "belt/wait/lock.h"
+#include "belt/wait/request.h"
 #include "hashbelt_core.h"
 
 /* A belt */

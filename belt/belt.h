@@ -341,7 +341,10 @@ static inline void hb_count(struct hashbelt_belt *belt, enum hashbelt_counter co
 }
 
 /* The hash of an entry's key. For another kind that is added. */
-u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len);
+static inline u32 hb_hash(const struct hashbelt_belt *belt, const void *key, u32 key_len)
+{
+	return hb_hash_key(&belt->seed, key, key_len);
+}
 
 /* The same of a key in words (hash.h), inlined. */
 static __always_inline u32 hb_hash_words(const struct hashbelt_belt *belt, const u64 *key,

@@ -9,9 +9,10 @@
  */
 #include <linux/sched/signal.h>
 
-#include "batch.h"
+#include "belt/events/limbo.h"
 #include "belt/ground/compat.h"
 #include "belt/keys/put.h"
+#include "batch.h"
 #include "item.h"
 #include "step.h"
 

@@ -10,11 +10,12 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "belt/keys/add.h"
+#include "belt/events/limbo.h"
 #include "belt/ground/compat.h"
-#include "belt/room/alloc.h"
+#include "belt/keys/add.h"
 #include "belt/keys/key.h"
 #include "belt/keys/put.h"
+#include "belt/room/alloc.h"
 #include "belt/shard/window.h"
 #include "item.h"
 #include "step.h"

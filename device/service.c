@@ -7,8 +7,9 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "belt/wait/client.h"
+#include "belt/events/limbo.h"
 #include "belt/ground/compat.h"
+#include "belt/wait/client.h"
 #include "belt/wait/fill.h"
 #include "belt/wait/lease.h"
 #include "belt/wait/lock.h"

@@ -98,7 +98,7 @@ mutant size device/item.c \
 	'/value_len > HASHBELT_VALUE_MAX/s/if (/if (false \&\& /' \
 	device argument_test 'not ok .*EMSGSIZE' 'a value of any size is accepted'
 mutant free belt/events/limbo.c \
-	's/^\t\thb_entry_put_in(shard->belt, entry, &bundle);/\t\t;/' \
+	's/^\t\tput_in(shard->belt, entry, &bundle);/\t\t;/' \
 	device entry_test 'hb_memory_exit' 'an entry in limbo is never freed'
 mutant unlock belt/keys/key.c \
 	'/^int hb_expire_key/,/^}/s/spin_unlock(&shard->lock);//' \
@@ -124,8 +124,8 @@ mutant late belt/wait/fill.c \
 	'/^int hb_fill_condition/,/^}/s/return lease && .*;/return 0;/' \
 	stress origin 'not ok .*no read returns an older value' \
 	'a put does not look for its fill lease'
-mutant wipe belt/ground/entry.c \
-	's/if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE)/if (false)/' \
+mutant wipe belt/events/limbo.c \
+	's/if (hb_wipes(belt))/if (false)/' \
 	memory wipe_test 'not ok .*wiping belt: .* is nowhere' 'a wiping belt does not wipe'
 mutant unwind belt/ground/memory.c \
 	'/^void \*hb_zalloc/,/^}/s/uncharge(account, size);//' \

@@ -7,12 +7,44 @@
  * its run of the work item is a round. Entries that arrive during a round wait for the next one.
  */
 #include <linux/sched.h>
+#include <linux/string.h>
 
 #include "belt/belt.h"
 #include "belt/ground/compat.h"
 #include "limbo.h"
 
 struct workqueue_struct *hb_limbo_wq;
+
+static void wipe(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	if (hb_wipes(belt))
+		memzero_explicit(entry->data, entry->key_len + entry->value_len);
+}
+
+/*
+ * Drops a reference to an entry, from hashbelt_entry_alloc() or from refcount_inc_not_zero() under
+ * RCU. Context: may sleep.
+ */
+void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	if (!refcount_dec_and_test(&entry->ref))
+		return;
+	wipe(belt, entry);
+	hb_object_free(belt->account, entry, hb_span_of(entry));
+}
+
+/*
+ * As hashbelt_entry_put(), but the entry may be freed as late as hb_bundle_free(). @bundle has the
+ * belt's account.
+ */
+static void put_in(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
+		   struct hb_bundle *bundle)
+{
+	if (!refcount_dec_and_test(&entry->ref))
+		return;
+	wipe(belt, entry);
+	hb_bundle_add(bundle, entry, hb_span_of(entry));
+}
 
 /* Starts a grace period for the entries in limbo, if there are any. Under the shard's lock. */
 void hb_limbo_leave(struct hb_shard *shard)
@@ -37,7 +69,7 @@ void hb_limbo_free(struct work_struct *work)
 	spin_unlock(&shard->lock);
 	hb_bundle_init(&bundle, shard->belt->account);
 	list_for_each_entry_safe(entry, next, &leaving, node.slot) {
-		hb_entry_put_in(shard->belt, entry, &bundle);
+		put_in(shard->belt, entry, &bundle);
 		cond_resched();
 	}
 	hb_bundle_free(&bundle);

@@ -6,6 +6,7 @@
 
 extern struct workqueue_struct *hb_limbo_wq;
 
+void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
 void hb_limbo_leave(struct hb_shard *shard);
 void hb_limbo_free(struct work_struct *work);
 int hb_limbo_flush(struct hashbelt_belt *belt);

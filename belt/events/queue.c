@@ -187,7 +187,7 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now)
 {
 	struct hb_queue *queue = &belt->queue;
-	struct hashbelt_entry *proxy = hb_entry_alloc(belt, HB_ENTRY, 0, 0,
+	struct hashbelt_entry *proxy = hb_entry_alloc(belt->account, HB_ENTRY, 0, 0,
 						      sizeof(entry), GFP_NOWAIT);
 
 	if (IS_ERR(proxy)) {

@@ -14,6 +14,7 @@
 struct hashbelt_belt;
 struct hb_client;
 struct hb_room;
+struct hb_seed;
 struct hb_shard;
 
 /**
@@ -84,6 +85,9 @@ static inline u8 *hashbelt_entry_value(struct hashbelt_entry *entry)
 {
 	return entry->data + entry->key_len;
 }
+
+/* The hash of a key of the kind HB_ENTRY. */
+u32 hb_hash_key(const struct hb_seed *seed, const void *key, u32 key_len);
 
 /*
  * The kind is part of the hash, so keys of different kinds never meet. All entries of one key are
@@ -309,7 +313,7 @@ static inline size_t hb_entry_size(const struct hashbelt_entry *entry)
 	return hb_object_size(entry, hb_span_of(entry));
 }
 
-struct hashbelt_entry *hb_entry_alloc(struct hashbelt_belt *belt, u32 kind, u32 keys,
+struct hashbelt_entry *hb_entry_alloc(struct hb_account *account, u32 kind, u32 keys,
 				      u32 key_len, u32 value_len, gfp_t gfp);
 
 static __always_inline void hb_entry_init(struct hashbelt_entry *entry, u32 kind, u32 keys,
@@ -337,9 +341,5 @@ hb_entry_take(struct hb_bundle *bundle, u32 key_len, u32 value_len)
 		hb_entry_init(entry, HB_ENTRY, 0, key_len, value_len);
 	return entry;
 }
-
-void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry);
-void hb_entry_put_in(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
-		     struct hb_bundle *bundle);
 
 #endif /* _HASHBELT_ENTRY_H */

@@ -5,6 +5,7 @@
  * length is given up, and the addition tries again with one of the right length.
  */
 #include "belt/belt.h"
+#include "belt/events/limbo.h"
 #include "belt/ground/compat.h"
 #include "belt/room/alloc.h"
 #include "belt/shard/shard.h"

@@ -15,6 +15,7 @@
 #include <linux/preempt.h>
 
 #include "belt/belt.h"
+#include "belt/events/limbo.h"
 #include "belt/ground/compat.h"
 #include "belt/ground/trace.h"
 #include "belt/room/evict.h"

@@ -47,12 +47,12 @@ struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind,
 	unsigned int step = 0, evictions = 0;
 	struct hashbelt_entry *entry;
 
-	entry = hb_entry_alloc(belt, kind, keys, key_len, value_len, GFP_KERNEL);
+	entry = hb_entry_alloc(belt->account, kind, keys, key_len, value_len, GFP_KERNEL);
 	while (IS_ERR(entry)) {
 		if (!hb_free_memory(belt->account, belt, size, &step) &&
 		    !(++evictions < ALLOC_TRIES && evict_some(belt, PTR_ERR(entry))))
 			break;
-		entry = hb_entry_alloc(belt, kind, keys, key_len, value_len, GFP_KERNEL);
+		entry = hb_entry_alloc(belt->account, kind, keys, key_len, value_len, GFP_KERNEL);
 	}
 	return entry;
 }
@@ -70,7 +70,8 @@ struct hashbelt_entry *hb_entry_new(struct hashbelt_belt *belt, struct hb_client
 		return ERR_PTR(-ENOSPC);
 	}
 	if (likely(!client)) {
-		entry = hb_entry_alloc(belt, HB_ENTRY, 0, key_len, value_len, GFP_KERNEL);
+		entry = hb_entry_alloc(belt->account, HB_ENTRY, 0, key_len, value_len,
+				       GFP_KERNEL);
 		if (IS_ERR(entry))
 			entry = hb_entry_get_memory(belt, HB_ENTRY, 0, key_len, value_len);
 		return entry;

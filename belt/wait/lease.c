@@ -15,6 +15,7 @@
 #include <linux/sched/signal.h>
 
 #include "belt/belt.h"
+#include "belt/events/limbo.h"
 #include "belt/ground/compat.h"
 #include "belt/ground/usage.h"
 #include "belt/room/evict.h"

@@ -3,6 +3,7 @@
 #include <linux/sched/signal.h>
 
 #include "belt/belt.h"
+#include "belt/events/limbo.h"
 #include "belt/events/link.h"
 #include "belt/ground/compat.h"
 #include "belt/shard/shard.h"
