@@ -15,17 +15,12 @@
 #include "belt/ground/hash.h"
 #include "belt/ground/index.h"
 #include "belt/ground/memory.h"
+#include "belt/ground/usage.h"
 #include "belt/wait/lease.h"
 #include "belt/wait/lock.h"
 
 /* Nodes or chains that are handled under a shard's lock in one go. */
 #define HB_BATCH	64
-
-/*
- * Bytes of the index for each entry: there are at most four chains for three entries. A chain takes
- * 8 bytes, and 10 with a ghost.
- */
-#define HB_INDEX_SHARE	16
 
 /* Eviction takes plain entries first, and entries of other kinds when there are no others. */
 enum hb_class { HB_PLAIN, HB_LEASES, HB_CLASSES };
@@ -139,30 +134,6 @@ struct hb_window;
 struct hb_stats {
 	u64 count[HASHBELT_STAT_COUNT];
 	u64 lags[HASHBELT_LAGS];
-};
-
-/**
- * struct hb_usage - usage of a belt that counts against its limits
- * @limited:	there is a limit, so @entries and @bytes are kept up; changed under all shards'
- *		locks
- * @max_entries: most entries, S64_MAX for no limit; written under @lock
- * @max_bytes:	most bytes, S64_MAX for no limit; likewise. Read without @lock by a put
- * @lock:	protects all below; the last in the lock order but the clock's
- * @epoch:	how often @entries and @bytes were counted anew
- * @rooms:	number of tasks that have reserved room
- * @entries:	entries in the belt, events that stay charged, and reserved room
- * @bytes:	bytes charged for them
- */
-struct hb_usage {
-	bool limited;
-	u64 max_entries;
-	u64 max_bytes;
-	/** @lock: protects all below. Inside it: none. */
-	spinlock_t lock ____cacheline_aligned_in_smp;
-	u64 epoch;
-	u64 rooms;
-	u64 entries;
-	u64 bytes;
 };
 
 /**

@@ -67,7 +67,7 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 		shard->locks = 0;
 		shard->requests = 0;
 	}
-	hb_usage_change(belt, -cleared, -(bytes + cleared * HB_INDEX_SHARE));
+	hb_usage_change(&belt->usage, -cleared, -(bytes + cleared * HB_INDEX_SHARE));
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
 	hb_count_by(belt, HASHBELT_STAT_CLEARED, cleared);

@@ -71,7 +71,7 @@ static bool count_kept(struct hb_queue *queue, const struct hashbelt_entry *even
 static void uncharge_event(struct hashbelt_belt *belt, const struct hashbelt_entry *event)
 {
 	if (count_kept(&belt->queue, event, -1))
-		hb_uncharge(belt, event);
+		hb_uncharge(&belt->usage, event);
 }
 
 /* Counts an event that no reader gets; under queue->lock. */
@@ -175,7 +175,7 @@ bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64
 		count_lost(belt);
 		/* Its entry was not uncharged, because the event was to keep the charge. */
 		if (stays_charged(event))
-			hb_uncharge(belt, event);
+			hb_uncharge(&belt->usage, event);
 	}
 	spin_unlock(&queue->lock);
 	hb_count(belt, HASHBELT_STAT_EVENTS);
@@ -324,7 +324,7 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 	while ((event = hb_fifo_pop(batch))) {
 		/* Charges it again, even beyond a limit. */
 		if (!held && count_kept(queue, event, 1))
-			hb_usage_change(belt, 1, hb_cost(event));
+			hb_usage_change(&belt->usage, 1, hb_cost(event));
 		hb_fifo_push(&queue->waiting, event);
 	}
 	too_long = is_too_long(queue);

@@ -7,7 +7,6 @@
  */
 #include <linux/minmax.h>
 
-#include "belt/belt.h"
 #include "usage.h"
 
 bool hb_usage_fits(const struct hb_usage *usage, s64 entries, s64 bytes)
@@ -37,10 +36,9 @@ static void check_room(struct hb_usage *usage, struct hb_room *room)
  * an entry that counts as gone, or 0; it is uncharged before the shard's lock, which the caller
  * has, is dropped. False: the put does not fit.
  */
-bool hb_usage_add(struct hashbelt_belt *belt, s64 entries, s64 bytes, struct hb_room *room,
+bool hb_usage_add(struct hb_usage *usage, s64 entries, s64 bytes, struct hb_room *room,
 		  u64 leaving)
 {
-	struct hb_usage *usage = &belt->usage;
 	bool granted;
 
 	spin_lock(&usage->lock);
@@ -61,9 +59,8 @@ bool hb_usage_add(struct hashbelt_belt *belt, s64 entries, s64 bytes, struct hb_
 }
 
 /* Reserves as much as is free of what an entry of @bytes needs. */
-void hb_room_reserve(struct hashbelt_belt *belt, struct hb_room *room, u64 bytes)
+void hb_room_reserve(struct hb_usage *usage, struct hb_room *room, u64 bytes)
 {
-	struct hb_usage *usage = &belt->usage;
 	u64 more;
 
 	if (room->yielded)
@@ -99,9 +96,8 @@ static void release_room(struct hb_usage *usage, struct hb_room *room)
  * Gives room back to other tasks, for good: if two tasks gave way to each other and reserved again,
  * neither would end. True if others have reserved room, so that there will be some.
  */
-bool hb_room_yield(struct hashbelt_belt *belt, struct hb_room *room)
+bool hb_room_yield(struct hb_usage *usage, struct hb_room *room)
 {
-	struct hb_usage *usage = &belt->usage;
 	bool others;
 
 	spin_lock(&usage->lock);
@@ -113,20 +109,16 @@ bool hb_room_yield(struct hashbelt_belt *belt, struct hb_room *room)
 }
 
 /* hb_room_release(), if there is such room. */
-void hb_room_give_back(struct hashbelt_belt *belt, struct hb_room *room)
+void hb_room_give_back(struct hb_usage *usage, struct hb_room *room)
 {
-	struct hb_usage *usage = &belt->usage;
-
 	spin_lock(&usage->lock);
 	release_room(usage, room);
 	spin_unlock(&usage->lock);
 }
 
 /* Under a shard's lock or the queue's, so that no limit is set meanwhile. */
-void hb_usage_change(struct hashbelt_belt *belt, u64 entries, u64 bytes)
+void hb_usage_change(struct hb_usage *usage, u64 entries, u64 bytes)
 {
-	struct hb_usage *usage = &belt->usage;
-
 	if (!usage->limited)
 		return;
 	spin_lock(&usage->lock);

@@ -67,7 +67,7 @@ static bool charge(struct hb_put *put, const struct hashbelt_entry *old)
 		return true;
 	if (shard->fills)
 		lease = hb_fill_find(shard, put->entry, put->now);
-	return hb_usage_add(shard->belt, !old, cost_of_put(old, put->entry), &put->room,
+	return hb_usage_add(&shard->belt->usage, !old, cost_of_put(old, put->entry), &put->room,
 			    lease ? hb_cost(lease) : 0);
 }
 
@@ -77,7 +77,7 @@ static void undo_charge(struct hb_put *put, const struct hashbelt_entry *old)
 	struct hashbelt_belt *belt = put->shard->belt;
 
 	if (belt->usage.limited)
-		hb_usage_change(belt, -!old, -cost_of_put(old, put->entry));
+		hb_usage_change(&belt->usage, -!old, -cost_of_put(old, put->entry));
 	if (hb_hash_of(put->entry) & HB_TAILED)
 		hb_detach_put(hb_tail(put->entry));
 }
@@ -386,7 +386,7 @@ static void end(struct hb_put *put, int outcome)
 {
 	struct hashbelt_belt *belt = put->shard->belt;
 
-	hb_room_release(belt, &put->room);
+	hb_room_release(&belt->usage, &put->room);
 	if (likely(outcome == HB_PUT_DONE || outcome == HB_PUT_COPIED)) {
 		if (unlikely(!list_empty(&put->claimed)))
 			hb_requests_finish(belt, &put->claimed);

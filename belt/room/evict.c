@@ -135,7 +135,7 @@ static bool is_exhausted(struct hashbelt_belt *belt, const struct hashbelt_entry
 	hb_lock_all(belt);
 	now = hb_clock_now(&belt->clock);
 	exhausted = lacks_room(belt, put, room, now) && is_empty(belt, HB_PLAIN, put, now) &&
-		    is_empty(belt, HB_LEASES, put, now) && !hb_room_yield(belt, room) &&
+		    is_empty(belt, HB_LEASES, put, now) && !hb_room_yield(&belt->usage, room) &&
 		    lacks_room(belt, put, room, now);
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
@@ -182,7 +182,7 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 	/* After a limit was lowered one put may have to evict a million entries. */
 	cond_resched();
 	taken = evict_for(belt, put);
-	hb_room_reserve(belt, room, hb_cost(put));
+	hb_room_reserve(&belt->usage, room, hb_cost(put));
 	if (taken)
 		return true;
 	return READ_ONCE(belt->settings.policy) & HASHBELT_EVICT && !is_exhausted(belt, put, room);

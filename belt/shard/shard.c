@@ -109,7 +109,7 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 	if (belt->dead)
 		return -EIDRM;
 	if (unlikely(belt->usage.limited) &&
-	    !hb_usage_add(belt, 1, hb_cost(entry), room, 0))
+	    !hb_usage_add(&belt->usage, 1, hb_cost(entry), room, 0))
 		return -ENOSPC;
 	/*
 	 * Before hb_attach(): once a request is attached, a task that closes the descriptor may
@@ -117,7 +117,7 @@ int hb_shard_insert(struct hb_shard *shard, struct hashbelt_entry *entry, u64 de
 	 */
 	atomic64_set(&entry->node.deadline, deadline);
 	if (!hb_attach(hb_tail(entry))) {
-		hb_uncharge(belt, entry);
+		hb_uncharge(&belt->usage, entry);
 		return -EIDRM;
 	}
 	entry->version = hb_version(shard);
@@ -190,7 +190,7 @@ static void free_room(struct hashbelt_belt *belt, const struct hashbelt_entry *e
 			.epoch = belt->usage.epoch, .entries = 1, .bytes = hb_cost(entry),
 		};
 	else
-		hb_uncharge(belt, entry);
+		hb_uncharge(&belt->usage, entry);
 }
 
 /*
@@ -223,7 +223,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	/* A spinlock is an RCU read-side section: the entry is not freed before the unlock. */
 	if (unlikely(hb_ops(entry)->left)) {
 		hb_ops(entry)->left(shard, entry, now, &room);
-		hb_room_release(belt, &room);
+		hb_room_release(&belt->usage, &room);
 	}
 }
 

@@ -388,7 +388,7 @@ static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 		err = try_acquire(shard, acquire, &waiter, room);
 	} while (err == -ENOSPC && hb_make_room(belt, lease, room));
 	/* This task may sleep now, and others wait for reserved room. */
-	hb_room_release(belt, room);
+	hb_room_release(&belt->usage, room);
 	if (waiter.spare)
 		hashbelt_entry_put(belt, waiter.spare);
 	if (err == -EINPROGRESS)
@@ -431,7 +431,7 @@ int hb_lease_acquire(struct hb_acquire *acquire, enum hb_kind kind, struct hb_cl
 	} while (err == -ENOSPC && hb_make_room(belt, lease, &room));
 	if (err == -EBUSY && acquire->wait_ms)
 		err = acquire_and_wait(shard, acquire, &room);
-	hb_room_release(belt, &room);
+	hb_room_release(&belt->usage, &room);
 	if (err)
 		hashbelt_entry_put(belt, lease);
 	else

@@ -79,7 +79,7 @@ static void request_remove(struct hb_shard *shard, struct hashbelt_entry *entry)
 	hb_wheel_del(&shard->leases, &entry->node);
 	hlist_del_rcu(&entry->chain);
 	if (!hb_is_cleared(shard->belt, entry))
-		hb_uncharge(shard->belt, entry);
+		hb_uncharge(&shard->belt->usage, entry);
 	hb_shard_unlink(shard, entry);
 	request->done = true;
 	refcount_inc(&entry->ref);
@@ -456,7 +456,7 @@ int hb_request_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64
 		do {
 			err = request_insert(shard, entry, ttl_ms, &room);
 		} while (err == -EAGAIN || (err == -ENOSPC && hb_make_room(belt, entry, &room)));
-		hb_room_release(belt, &room);
+		hb_room_release(&belt->usage, &room);
 	}
 	if (err) {
 		hashbelt_entry_put(belt, entry);

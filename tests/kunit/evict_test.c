@@ -779,7 +779,7 @@ static void a_large_put_keeps_the_room_that_it_makes(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, room.entries, 1ULL);
 	KUNIT_EXPECT_LE(test, belt->usage.bytes, 100000ULL);
-	hb_room_release(belt, &room);
+	hb_room_release(&belt->usage, &room);
 	hashbelt_entry_put(belt, large);
 	check_accounting(test, belt);
 }
@@ -794,8 +794,8 @@ static void of_two_puts_that_are_too_large_together_one_gets_the_room(struct kun
 	struct hashbelt_entry *two = alloc_sized(test, belt, 2, 20000);
 	struct hb_room room = {}, other = {};
 
-	hb_room_reserve(belt, &room, 15000);
-	hb_room_reserve(belt, &other, 15000);
+	hb_room_reserve(&belt->usage, &room, 15000);
+	hb_room_reserve(&belt->usage, &other, 15000);
 	KUNIT_EXPECT_EQ(test, other.bytes, 15000ULL);
 	KUNIT_EXPECT_TRUE(test, hb_make_room(belt, one, &room));
 	KUNIT_EXPECT_EQ(test, room.bytes, 0ULL);
@@ -805,7 +805,7 @@ static void of_two_puts_that_are_too_large_together_one_gets_the_room(struct kun
 	KUNIT_EXPECT_TRUE(test, hb_make_room(belt, one, &room));
 	KUNIT_EXPECT_EQ(test, room.bytes, 0ULL);
 	KUNIT_EXPECT_EQ(test, belt->usage.rooms, 1ULL);
-	hb_room_release(belt, &other);
+	hb_room_release(&belt->usage, &other);
 	KUNIT_EXPECT_TRUE(test, hb_make_room(belt, one, &room));
 	KUNIT_EXPECT_EQ(test, belt->usage.rooms, 0ULL);
 	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);

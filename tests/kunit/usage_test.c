@@ -124,12 +124,12 @@ static void reserved_room_is_void_after_the_limits_were_set(struct kunit *test)
 	});
 	struct hb_room room = {};
 
-	hb_room_reserve(belt, &room, 15000);
+	hb_room_reserve(&belt->usage, &room, 15000);
 	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 15000ULL);
 	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .max_bytes = 40000 },
 				     HASHBELT_SET_MAX_BYTES), 0);
 	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
-	hb_room_release(belt, &room);
+	hb_room_release(&belt->usage, &room);
 	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 0ULL);
 	KUNIT_EXPECT_EQ(test, belt->usage.entries, 0ULL);
 }
