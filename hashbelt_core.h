@@ -24,11 +24,11 @@
 #ifndef _HASHBELT_CORE_H
 #define _HASHBELT_CORE_H
 
-#include "belt/room/alloc.h"
 #include "belt/belt.h"
 #include "belt/ground/entry.h"
 #include "belt/ground/fifo.h"
-#include "belt/belts/set.h"
+#include "belt/room/alloc.h"
+#include "belt/settings.h"
 
 struct hashbelt_belt *hashbelt_create(const struct hashbelt_config *config);
 void hashbelt_destroy(struct hashbelt_belt *belt);

@@ -6,18 +6,19 @@
 #include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/rbtree.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
 
-#include "belt/belts/set.h"
-#include "belt/events/link.h"
-#include "belt/events/queue.h"
 #include "belt/ground/clock.h"
 #include "belt/ground/entry.h"
+#include "belt/ground/fifo.h"
 #include "belt/ground/hash.h"
 #include "belt/ground/index.h"
 #include "belt/ground/memory.h"
+#include "belt/ground/poller.h"
 #include "belt/ground/usage.h"
-#include "belt/wait/lease.h"
-#include "belt/wait/lock.h"
+#include "belt/settings.h"
 
 /* Nodes or chains that are handled under a shard's lock in one go. */
 #define HB_BATCH	64
@@ -134,6 +135,71 @@ struct hb_window;
 struct hb_stats {
 	u64 count[HASHBELT_STAT_COUNT];
 	u64 lags[HASHBELT_LAGS];
+};
+
+/**
+ * struct hb_queue - events of a belt that wait for a reader
+ * @waiting:	the events, owned by the queue
+ * @dropped:	dropped events, until the worker frees them
+ * @bytes:	memory of events that wait or are in flight; of entries that live on as well, once
+ *		for each of their events
+ * @pressed:	the part of @bytes of entries that were evicted because memory was short
+ * @kept_entries: events that stay charged to the belt's limits, those in flight included
+ * @kept_bytes:	bytes charged for them
+ * @in_flight:	events that were taken, and neither settled nor returned
+ * @sequence:	number of the newest event
+ * @lost:	events lost that no reader has been told of
+ * @max_events:	most events that wait or are in flight
+ * @max_bytes:	most of @bytes
+ * @wait:	tasks that wait in a read: an event wakes one, a change of the settings all
+ */
+struct hb_queue {
+	/** @lock: protects all below. Inside it: usage->lock. */
+	spinlock_t lock;
+	struct hb_fifo waiting;
+	struct hb_fifo dropped;
+	u64 bytes;
+	u64 pressed;
+	u64 kept_entries;
+	u64 kept_bytes;
+	u64 in_flight;
+	u64 sequence;
+	u64 lost;
+	u64 max_events;
+	u64 max_bytes;
+	wait_queue_head_t wait;
+};
+
+/**
+ * struct hb_waiters - the tasks that wait in a belt
+ * @list:	by struct hb_waiter
+ */
+struct hb_waiters {
+	/** @lock: protects @list. Inside it: none. */
+	spinlock_t lock;
+	struct list_head list;
+};
+
+/**
+ * struct hb_owners - the locks of a belt
+ * @locks:	by owner and then by version
+ */
+struct hb_owners {
+	/** @lock: protects @locks. Inside it: none. */
+	spinlock_t lock;
+	struct rb_root locks;
+};
+
+/**
+ * struct hb_clients - the descriptors to which entries of a belt are bound
+ * @list:	by struct hb_client
+ * @undelivered_bytes: memory of completed requests that no reader has read; atomic
+ */
+struct hb_clients {
+	/** @lock: protects @list. Inside it: none. */
+	spinlock_t lock;
+	struct list_head list;
+	atomic64_t undelivered_bytes;
 };
 
 /**
@@ -349,6 +415,13 @@ static inline bool hb_is_cleared(const struct hashbelt_belt *belt,
 				 const struct hashbelt_entry *entry)
 {
 	return entry->version <= READ_ONCE(belt->floor);
+}
+
+/* The entry has a value @now. Its shard's lock, or RCU, keeps it valid. */
+static inline bool hb_is_live(const struct hashbelt_belt *belt,
+			      const struct hashbelt_entry *entry, u64 now)
+{
+	return !hb_is_cleared(belt, entry) && atomic64_read(&entry->node.deadline) > (s64)now;
 }
 
 static inline void hb_kick_worker(struct hashbelt_belt *belt)

@@ -8,7 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 
-#include "belt/belts/set.h"
+#include "belt/settings.h"
 
 struct hb_user;
 

@@ -79,7 +79,7 @@ styles() {
 check_style() {
 	# shellcheck disable=SC2046 # names without spaces
 	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-		-e /hashbelt.h -e belt/belt.h -e belt/ground/compat.h -e belt/belts/set.h -e belt/ground/trace.h)
+		-e /hashbelt.h -e belt/belt.h -e belt/ground/compat.h -e belt/settings.h -e belt/ground/trace.h)
 	# A macro that is a list has no parentheses around it, and names its argument in each row.
 	styles COMPLEX_MACRO,MACRO_ARG_REUSE "$top/hashbelt.h"
 	# An iterator repeats its arguments, and declares one of them.
@@ -87,7 +87,7 @@ check_style() {
 	# It has a macro of newer kernels.
 	styles MACRO_ARG_REUSE "$top/belt/ground/compat.h"
 	# A macro has members of a structure as an argument.
-	styles PARENTHESIS_ALIGNMENT "$top/belt/belts/set.h"
+	styles PARENTHESIS_ALIGNMENT "$top/belt/settings.h"
 	# Trace points have a special form.
 	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,SPACING "$top/belt/ground/trace.h"
 	# User space has neither the kernel's macros nor its string functions, and C11's

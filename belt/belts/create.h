@@ -2,7 +2,7 @@
 #ifndef _HASHBELT_CREATE_H
 #define _HASHBELT_CREATE_H
 
-#include "set.h"
+#include "belt/settings.h"
 
 int hb_core_init(void);
 void hb_core_exit(void);

@@ -39,18 +39,6 @@ struct hb_client {
 	struct rcu_head rcu;
 };
 
-/**
- * struct hb_clients - the descriptors to which entries of a belt are bound
- * @list:	by struct hb_client
- * @undelivered_bytes: memory of completed requests that no reader has read; atomic
- */
-struct hb_clients {
-	/** @lock: protects @list. Inside it: none. */
-	spinlock_t lock;
-	struct list_head list;
-	atomic64_t undelivered_bytes;
-};
-
 bool hb_attach(struct hb_link *link);
 void hb_detach(struct hb_link *link);
 void hb_detach_put(struct hb_link *link);

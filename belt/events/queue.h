@@ -2,43 +2,7 @@
 #ifndef _HASHBELT_QUEUE_H
 #define _HASHBELT_QUEUE_H
 
-#include <linux/spinlock.h>
-#include <linux/wait.h>
-
 #include "belt/ground/fifo.h"
-
-/**
- * struct hb_queue - events of a belt that wait for a reader
- * @waiting:	the events, owned by the queue
- * @dropped:	dropped events, until the worker frees them
- * @bytes:	memory of events that wait or are in flight; of entries that live on as well, once
- *		for each of their events
- * @pressed:	the part of @bytes of entries that were evicted because memory was short
- * @kept_entries: events that stay charged to the belt's limits, those in flight included
- * @kept_bytes:	bytes charged for them
- * @in_flight:	events that were taken, and neither settled nor returned
- * @sequence:	number of the newest event
- * @lost:	events lost that no reader has been told of
- * @max_events:	most events that wait or are in flight
- * @max_bytes:	most of @bytes
- * @wait:	tasks that wait in a read: an event wakes one, a change of the settings all
- */
-struct hb_queue {
-	/** @lock: protects all below. Inside it: usage->lock. */
-	spinlock_t lock;
-	struct hb_fifo waiting;
-	struct hb_fifo dropped;
-	u64 bytes;
-	u64 pressed;
-	u64 kept_entries;
-	u64 kept_bytes;
-	u64 in_flight;
-	u64 sequence;
-	u64 lost;
-	u64 max_events;
-	u64 max_bytes;
-	wait_queue_head_t wait;
-};
 
 /* The event of an entry that left for this reason stays charged to the belt's limits. */
 static inline bool hb_stays_charged(enum hashbelt_reason reason)

@@ -16,6 +16,7 @@
 
 #include "belt/belt.h"
 #include "belt/events/limbo.h"
+#include "belt/events/link.h"
 #include "belt/ground/compat.h"
 #include "belt/ground/trace.h"
 #include "belt/room/evict.h"

@@ -113,13 +113,6 @@ static inline bool hb_is_sparse(const struct hashbelt_belt *belt, const struct h
 	return READ_ONCE(shard->count) < (1ULL << bits) / 16;
 }
 
-/* The entry has a value @now. Its shard's lock, or RCU, keeps it valid. */
-static inline bool hb_is_live(const struct hashbelt_belt *belt,
-			      const struct hashbelt_entry *entry, u64 now)
-{
-	return !hb_is_cleared(belt, entry) && atomic64_read(&entry->node.deadline) > (s64)now;
-}
-
 /* The entry gets a new deadline when it expires. */
 static inline bool hb_lives_on(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {

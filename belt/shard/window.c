@@ -16,7 +16,6 @@
 #include <linux/vmalloc.h>
 
 #include "belt/ground/compat.h"
-#include "shard.h"
 #include "window.h"
 
 #define HEAT_STEP		8

@@ -68,16 +68,6 @@ struct hb_acquire {
 	void *arg;
 };
 
-/**
- * struct hb_waiters - the tasks that wait in a belt
- * @list:	by struct hb_waiter
- */
-struct hb_waiters {
-	/** @lock: protects @list. Inside it: none. */
-	spinlock_t lock;
-	struct list_head list;
-};
-
 #define HB_WAITING	1	/* in the line */
 #define HB_FILLED	2	/* the key was put, or its fill has failed */
 

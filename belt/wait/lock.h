@@ -3,7 +3,6 @@
 #define _HASHBELT_LOCK_H
 
 #include <linux/rbtree.h>
-#include <linux/spinlock.h>
 
 #include "lease.h"
 
@@ -15,16 +14,6 @@
 struct hb_lock {
 	struct hb_lease lease;
 	struct rb_node by_owner;
-};
-
-/**
- * struct hb_owners - the locks of a belt
- * @locks:	by owner and then by version
- */
-struct hb_owners {
-	/** @lock: protects @locks. Inside it: none. */
-	spinlock_t lock;
-	struct rb_root locks;
 };
 
 extern const struct hb_kind_ops hb_lock_ops;

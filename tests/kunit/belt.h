@@ -18,6 +18,7 @@
 #include "belt/wait/fill.h"
 #include "belt/keys/get.h"
 #include "belt/belts/info.h"
+#include "belt/belts/set.h"
 #include "belt/wait/lease.h"
 #include "belt/events/limbo.h"
 #include "belt/wait/lock.h"
