@@ -9,7 +9,7 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
-#include "registry.h"
+#include "named_belt.h"
 #include "rights.h"
 
 static bool task_is_capable(int capability)
