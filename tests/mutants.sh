@@ -130,7 +130,7 @@ mutant wipe belt/events/limbo.c \
 mutant unwind belt/ground/memory.c \
 	'/^void \*hb_zalloc/,/^}/s/uncharge(account, size);//' \
 	fault '' 'not ok .*put for long: .* allocations' 'a failed allocation stays charged'
-mutant crowd belt/shard/shard.c \
+mutant crowd belt/room/fit.c \
 	'/^unsigned int hb_bits_for/,/^}/s/HB_INDEX_BITS_MAX/HB_INDEX_BITS_MIN + 5/' \
 	cost '' 'not ok .*get hit costs the same with' 'the index does not grow with the belt'
 mutant absent tools/hbctl/cmd_entry.c \

@@ -9,6 +9,7 @@
 #include "belt/belt.h"
 #include "belt/events/limbo.h"
 #include "belt/events/queue.h"
+#include "belt/room/fit.h"
 #include "belt/room/reclaim.h"
 #include "belt/room/shrink.h"
 #include "belt/shard/mark.h"

@@ -2,6 +2,7 @@
 /* Reports on a belt: its entries, its buckets, its state and its counters. */
 
 #include "belt/belt.h"
+#include "belt/shard/listing.h"
 #include "belt/shard/shard.h"
 #include "info.h"
 #include "set.h"

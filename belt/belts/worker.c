@@ -29,6 +29,7 @@
 #include "belt/events/queue.h"
 #include "belt/ground/trace.h"
 #include "belt/ground/usage.h"
+#include "belt/room/fit.h"
 #include "belt/shard/shard.h"
 #include "belt/wait/lease.h"
 #include "belt/wait/request.h"

@@ -20,6 +20,7 @@
 #include "belt/ground/compat.h"
 #include "belt/ground/trace.h"
 #include "belt/room/evict.h"
+#include "belt/room/fit.h"
 #include "belt/room/hand.h"
 #include "belt/shard/shard.h"
 #include "belt/wait/fill.h"

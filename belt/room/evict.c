@@ -188,67 +188,6 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 	return READ_ONCE(belt->settings.policy) & HASHBELT_EVICT && !is_exhausted(belt, put, room);
 }
 
-/*
- * Evicts the plain entry of a shard that is the next in the belt's order, or searches a part of the
- * way to it; if the belt does not evict, takes out what has expired. False: there is none.
- */
-static bool evict_in(struct hb_shard *shard)
-{
-	unsigned int passes = HB_BATCH - 1;
-	struct hb_search search = { .second_place = { .lap = U64_MAX }, .passes = &passes };
-	struct hashbelt_entry *entry;
-	u64 now, deadline;
-
-	if (!(READ_ONCE(shard->belt->settings.policy) & HASHBELT_EVICT))
-		return hb_frees_by_expiring(shard->belt) && hb_expire_hidden(shard);
-	spin_lock(&shard->lock);
-	now = hb_clock_now(&shard->belt->clock);
-	entry = hb_nearest_entry(shard, HB_PLAIN, now, &deadline);
-	if (entry && shard->belt->unread && deadline > now)
-		entry = hb_find_unread(shard, &search, now);
-	if (entry)
-		hb_evict_entry(shard, entry, now, HASHBELT_EVICTED);
-	spin_unlock(&shard->lock);
-	return deadline != HB_NOTHING;
-}
-
-/* Frees memory for a larger index. @step as for hb_free_memory(). False: there is none. */
-static bool make_table_room(struct hashbelt_belt *belt, unsigned int *step)
-{
-	if (!hb_free_memory(belt->account, belt, 2 * hb_index_bytes(&belt->index), step))
-		return false;
-	/* The next attempt need not wait. */
-	WRITE_ONCE(belt->index.retry, jiffies);
-	return true;
-}
-
-/**
- * hb_make_chains() - make a shard take a further key
- * @belt:	the belt
- * @shard:	the shard of the key
- *
- * Enlarges the index if the shard is overfull. If there is no memory for that, takes what has
- * expired out of the shard, or another entry, if the belt evicts; then what has expired in the
- * other belts of the account.
- *
- * Context: may sleep. Return: 0: the caller is to try; -EDQUOT, -ENOSPC or -ENOMEM: why there is
- * no larger table; -EINTR: the caller is being killed.
- */
-int hb_make_chains(struct hashbelt_belt *belt, struct hb_shard *shard)
-{
-	/* Not the first step, which has the caller try again though nothing may be free. */
-	unsigned int step = 1;
-	int err;
-
-	while (hb_is_overfull(belt, shard)) {
-		err = hb_enlarge_index(belt, shard);
-		if (err && (err == -EINTR || !(evict_in(shard) || make_table_room(belt, &step))))
-			return err;
-		cond_resched();
-	}
-	return 0;
-}
-
 /* Evicting an entry of the belt frees its memory: it does not stay as an event. */
 bool hb_frees_by_evicting(const struct hashbelt_belt *belt)
 {

@@ -8,7 +8,6 @@ struct hb_room;
 
 bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 		  struct hb_room *room);
-int hb_make_chains(struct hashbelt_belt *belt, struct hb_shard *shard);
 size_t hb_evict_class(struct hashbelt_belt *belt, enum hb_class class,
 		      enum hashbelt_reason reason, const struct hashbelt_entry *put,
 		      unsigned int *passes);

@@ -7,7 +7,6 @@
  * out of the index, uncharges it, and passes it to the queue of events or to limbo, which own it
  * then. A reader may still use it until a grace period ends.
  */
-#include <linux/log2.h>
 #include <linux/minmax.h>
 
 #include "belt/belt.h"
@@ -359,76 +358,7 @@ struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key
 	return entry && hb_is_live(shard->belt, entry, now) ? entry : NULL;
 }
 
-/* Listing */
-
-/*
- * Counts a record, and writes it if the buffer has room: @head, whose first word gets the size of
- * the record; @data bytes of the entry; zeros up to a multiple of 8.
- */
-void hb_list_add(struct hb_listing *listing, void *head, u32 head_size,
-		 const struct hashbelt_entry *entry, u32 data)
-{
-	u32 size = ALIGN(head_size + data, 8);
-	void *record = listing->bytes + listing->used;
-
-	listing->used += size;
-	listing->count++;
-	if (listing->used > listing->size)
-		return;
-	*(u32 *)head = size;
-	memset(record, 0, size);
-	memcpy(record, head, head_size);
-	memcpy(record + head_size, entry->data, data);
-}
-
-/* A step of hb_list() over one chain. Returns the next place. */
-u64 hb_list_chain(struct hb_listing *listing, u64 place)
-{
-	struct hb_shard *shard = hb_shard_of(listing->belt, place);
-
-	spin_lock(&shard->lock);
-	place = hb_index_scan(&listing->belt->index, place, listing->visit, listing);
-	spin_unlock(&shard->lock);
-	return place;
-}
-
-/*
- * Takes steps from *@cursor on, HB_SCAN_CHAINS at most, until one returns @end or has records that
- * do not fit; the next call repeats that one. Returns 0, with the next cursor, which is 0 after
- * @end; -EINVAL for a cursor from @end on, unless @end is 0; or -ERANGE if no record fits, with the
- * size that is needed in @listing.
- */
-int hb_list(struct hb_listing *listing, u64 *cursor, u64 end,
-	    u64 (*step)(struct hb_listing *listing, u64 place))
-{
-	u64 place = *cursor, used = 0, next, needed;
-	unsigned int steps;
-	u32 count = 0;
-
-	if (end && place >= end)
-		return -EINVAL;
-	for (steps = 0; steps < HB_SCAN_CHAINS; steps++) {
-		next = step(listing, place);
-		if (listing->used > listing->size)
-			break;
-		used = listing->used;
-		count = listing->count;
-		place = next;
-		if (place == end)
-			break;
-	}
-	needed = listing->used;
-	listing->used = used;
-	listing->count = count;
-	if (!used && needed > listing->size) {
-		listing->size = min_t(u64, needed, U32_MAX);
-		return -ERANGE;
-	}
-	*cursor = place == end ? 0 : place;
-	return 0;
-}
-
-/* The levels of the wheel, and the size of the index */
+/* The levels of the wheel */
 
 /*
  * Makes the levels that one of a shard's wheels needs for deadlines @ahead of now, nanoseconds. No
@@ -460,67 +390,4 @@ void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct h
 		spin_unlock(&shard->lock);
 		hb_level_free(level, belt->account);
 	}
-}
-
-/*
- * The number of entries for which the index needs chains, as if each shard had as many as the
- * fullest one. A put enlarges the index when its own shard is crowded, so with a smaller number the
- * worker would shrink what puts enlarge. *@sum: returned, the number of entries.
- */
-u64 hb_index_demand(struct hashbelt_belt *belt, u64 *sum)
-{
-	u64 most = 0, count;
-
-	*sum = 0;
-	hb_for_each_shard(shard, belt) {
-		count = READ_ONCE(shard->count);
-		most = max(most, count);
-		*sum += count;
-	}
-	return most << belt->shard_bits;
-}
-
-/* log2 of the number of chains for @entries: 3/4 to 3/2 of an entry each. */
-unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries)
-{
-	unsigned int bits = ilog2(max_t(u64, entries * 4 / 3, 1));
-
-	return clamp_t(unsigned int, bits,
-		       max_t(unsigned int, belt->shard_bits, HB_INDEX_BITS_MIN),
-		       HB_INDEX_BITS_MAX);
-}
-
-/*
- * As hb_bits_for(), but at most HB_RESIZE_MOST from the present number. During a resize a scan
- * visits a chain of the smaller table, and those of the larger one for the same hashes, in one
- * critical section.
- */
-static unsigned int next_bits(struct hashbelt_belt *belt, u64 entries)
-{
-	unsigned int is = READ_ONCE(belt->index.bits);
-
-	return clamp(hb_bits_for(belt, entries), is - min(is, HB_RESIZE_MOST), is + HB_RESIZE_MOST);
-}
-
-/* Begins to resize the index for @entries. False: there is no need, or no memory. */
-bool hb_resize(struct hashbelt_belt *belt, u64 entries)
-{
-	return hb_index_resize(&belt->index, next_bits(belt, entries));
-}
-
-void hb_grow_index(struct hashbelt_belt *belt, u64 shard_count)
-{
-	if (hb_resize(belt, shard_count << belt->shard_bits))
-		hb_kick_worker(belt);
-}
-
-/* Enlarges the index for a shard that takes no further key. Errors as hb_index_enlarge(). */
-int hb_enlarge_index(struct hashbelt_belt *belt, struct hb_shard *shard)
-{
-	u64 entries = READ_ONCE(shard->count) << belt->shard_bits;
-	int err = hb_index_enlarge(&belt->index, next_bits(belt, entries));
-
-	if (!err)
-		hb_kick_worker(belt);
-	return err;
 }

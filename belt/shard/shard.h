@@ -9,27 +9,6 @@
 
 struct hb_room;
 
-/* One resize changes the index by this at most, log2. */
-#define HB_RESIZE_MOST	6u
-
-/*
- * Entries for each chain of a shard from which on no key is added: every search under the shard's
- * lock walks a chain. A shard has so many only where there is memory for entries, and none for a
- * larger table.
- */
-#define HB_CHAIN_MOST	64
-
-/* A walk over entries that fills a buffer with records. */
-struct hb_listing {
-	struct hashbelt_belt *belt;
-	void (*visit)(struct hashbelt_entry *entry, void *listing);
-	u64 now;
-	void *bytes;
-	u32 size;
-	u32 count;
-	u64 used;	/* more than @size: the records of the last step do not fit */
-};
-
 void hb_lock_all(struct hashbelt_belt *belt);
 void hb_unlock_all(struct hashbelt_belt *belt);
 u64 hb_interval(struct hashbelt_belt *belt);
@@ -54,16 +33,6 @@ struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key
 			       u64 now);
 void hb_grow_levels(struct hashbelt_belt *belt, struct hb_shard *shard, struct hb_wheel *wheel,
 		    u64 ahead);
-void hb_list_add(struct hb_listing *listing, void *head, u32 head_size,
-		 const struct hashbelt_entry *entry, u32 data);
-u64 hb_list_chain(struct hb_listing *listing, u64 place);
-int hb_list(struct hb_listing *listing, u64 *cursor, u64 end,
-	    u64 (*step)(struct hb_listing *listing, u64 place));
-u64 hb_index_demand(struct hashbelt_belt *belt, u64 *sum);
-unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries);
-bool hb_resize(struct hashbelt_belt *belt, u64 entries);
-void hb_grow_index(struct hashbelt_belt *belt, u64 shard_count);
-int hb_enlarge_index(struct hashbelt_belt *belt, struct hb_shard *shard);
 
 /* Under the shard's lock. */
 static inline u64 hb_version(struct hb_shard *shard)
@@ -223,30 +192,6 @@ static inline void hb_make_lease_levels(struct hashbelt_belt *belt, u32 hash, u6
 static inline bool hb_ttl_is_plain(u64 ttl_ms)
 {
 	return ttl_ms <= HASHBELT_TTL_MAX_MS || ttl_ms == HASHBELT_TTL_NEVER;
-}
-
-/* The shard has too many entries for its chains. */
-static inline bool hb_is_crowded(const struct hashbelt_belt *belt, const struct hb_shard *shard)
-{
-	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
-
-	return READ_ONCE(shard->count) * 2 > 3ULL << bits;
-}
-
-/* The shard takes no further key, unless its entries are being moved to more chains already. */
-static inline bool hb_is_overfull(struct hashbelt_belt *belt, const struct hb_shard *shard)
-{
-	unsigned int bits = READ_ONCE(belt->index.bits) - belt->shard_bits;
-
-	return unlikely(READ_ONCE(shard->count) >= (u64)HB_CHAIN_MOST << bits) &&
-	       !hb_index_is_moving(&belt->index);
-}
-
-/* Enlarges the index if the shard is crowded. Context: may sleep. */
-static inline void hb_fit_index(struct hashbelt_belt *belt, struct hb_shard *shard)
-{
-	if (unlikely(hb_is_crowded(belt, shard)))
-		hb_grow_index(belt, READ_ONCE(shard->count));
 }
 
 #endif /* _HASHBELT_SHARD_H */

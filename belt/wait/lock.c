@@ -6,6 +6,7 @@
 #include "belt/events/limbo.h"
 #include "belt/events/link.h"
 #include "belt/ground/compat.h"
+#include "belt/shard/listing.h"
 #include "belt/shard/shard.h"
 #include "lease.h"
 #include "lock.h"

@@ -19,6 +19,7 @@
 #include "belt/ground/usage.h"
 #include "belt/room/alloc.h"
 #include "belt/room/evict.h"
+#include "belt/room/fit.h"
 #include "belt/shard/shard.h"
 #include "request.h"
 #include "waitpoint.h"

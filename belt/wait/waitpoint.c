@@ -7,6 +7,7 @@
 #include "belt/events/limbo.h"
 #include "belt/room/alloc.h"
 #include "belt/room/evict.h"
+#include "belt/room/fit.h"
 #include "belt/shard/shard.h"
 #include "waitpoint.h"
 

@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 
+#include "belt/room/fit.h"
 #include "belt/room/reclaim.c"
 #include "belt/room/shrink.c"
 #include "belt.h"
