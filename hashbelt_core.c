@@ -8,9 +8,10 @@
 #include <linux/minmax.h>
 
 #include "belt/belt.h"
+#include "belt/belts/clear.h"
 #include "belt/belts/create.h"
 #include "belt/belts/info.h"
-#include "belt/belts/worker.h"
+#include "belt/belts/time.h"
 #include "belt/events/limbo.h"
 #include "belt/events/queue.h"
 #include "belt/keys/add.h"

@@ -3,11 +3,12 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "belt/belts/clear.h"
 #include "belt/belts/info.h"
-#include "belt/wait/lock.h"
 #include "belt/belts/set.h"
+#include "belt/belts/time.h"
 #include "belt/ground/trace.h"
-#include "belt/belts/worker.h"
+#include "belt/wait/lock.h"
 #include "manage.h"
 #include "rights.h"
 

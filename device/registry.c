@@ -16,7 +16,6 @@
 #include "belt/belts/info.h"
 #include "belt/ground/memory.h"
 #include "belt/belts/create.h"
-#include "belt/belts/worker.h"
 #include "registry.h"
 #include "rights.h"
 

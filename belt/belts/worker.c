@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The worker of a belt, and what changes a belt as a whole: clearing, and moving its time.
+ * The worker of a belt.
  *
  * A step is a batch of each kind of work: draining, unloading wheels that were replaced, sweeping,
  * resizing the index, ending waits, and dropping or delivering events. A round makes steps until
@@ -11,7 +11,7 @@
  *   task of low priority may hold it for any time, and the worker's thread serves other belts, too.
  *   The task queues the worker again afterwards. A turn of the worker ends after TURN milliseconds;
  *   the belt then goes to the end of its workqueue, which all belts of an account share.
- * - A task that moves belt time (hb_advance()) waits for the lock, and makes a round to its end.
+ * - A task that moves belt time (hb_run_rounds()) waits for the lock, and makes a round to its end.
  * - A task that changes the settings (hb_step_once()) makes one step. It competes with the worker
  *   for the lock, so such tasks do not keep the worker from its rounds.
  *
@@ -41,64 +41,6 @@
 
 /* Steps that a round makes alone, each with a batch of each shard, before it calls helpers. */
 #define STEPS_ALONE	4
-
-/* Removes all entries; with @dead no entry is added any more. */
-static void clear(struct hashbelt_belt *belt, bool dead)
-{
-	u64 versions = 0, cleared = 0, bytes = 0, count = 0, floor;
-
-	mutex_lock(&belt->clear_lock);
-	hb_lock_all(belt);
-	hb_for_each_shard(shard, belt) {
-		versions = max(versions, shard->versions);
-		count += shard->count;
-	}
-	floor = ((versions + 1) << belt->shard_bits) - 1;
-	hb_window_clear(belt, floor, dead);
-	WRITE_ONCE(belt->floor, floor);
-	WRITE_ONCE(belt->dead, belt->dead || dead);
-	if (count)
-		WRITE_ONCE(belt->unswept, true);
-	hb_for_each_shard(shard, belt) {
-		shard->versions = versions;
-		cleared += shard->live;
-		bytes += shard->live_bytes;
-		shard->live = 0;
-		shard->live_bytes = 0;
-		shard->locks = 0;
-		shard->requests = 0;
-	}
-	hb_usage_change(&belt->usage, -cleared, -(bytes + cleared * HB_INDEX_SHARE));
-	hb_unlock_all(belt);
-	mutex_unlock(&belt->clear_lock);
-	hb_count_by(belt, HASHBELT_STAT_CLEARED, cleared);
-	/* An empty belt costs its account's worker nothing, however often it is cleared. */
-	if (count || dead)
-		hb_kick_worker(belt);
-}
-
-/* See hashbelt_clear(). */
-void hb_clear(struct hashbelt_belt *belt)
-{
-	clear(belt, false);
-}
-
-/*
- * Makes a belt dead that other tasks still have open: drops its entries and events. Every later
- * call on it returns -EIDRM. Context: may sleep.
- */
-void hb_kill(struct hashbelt_belt *belt)
-{
-	clear(belt, true);
-	hb_window_close(belt);
-	wake_up_all(&belt->queue.wait);
-	hb_sleepers_wake(belt);
-	hb_clients_wake(belt);
-	hb_pollers_end(&belt->pollers);
-	/* No reader can take the events any more. */
-	while (hb_event_drop_oldest(belt))
-		cond_resched();
-}
 
 /*
  * Drains a batch of nodes of each of a shard's wheels, from buckets that have fallen off by @until.
@@ -505,6 +447,15 @@ bool hb_step_once(struct hashbelt_belt *belt)
 	return true;
 }
 
+/* Makes rounds to their end, for a task that has moved belt time. Context: may sleep. */
+void hb_run_rounds(struct hashbelt_belt *belt)
+{
+	if (!enter_round(belt))
+		return;
+	run_rounds(belt, NULL);
+	end_round(belt);
+}
+
 void hb_belt_work(struct work_struct *work)
 {
 	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, work);
@@ -514,39 +465,4 @@ void hb_belt_work(struct work_struct *work)
 		return;
 	run_rounds(belt, &end);
 	end_round(belt);
-}
-
-/* See hashbelt_halt(). */
-void hb_halt(struct hashbelt_belt *belt)
-{
-	hb_clock_halt(&belt->clock);
-	hb_sleepers_wake(belt);
-}
-
-/* Lets belt time go on from where it was halted. Context: may sleep. */
-void hb_resume(struct hashbelt_belt *belt)
-{
-	hb_clock_resume(&belt->clock);
-	hb_sleepers_wake(belt);
-}
-
-/* See hashbelt_advance(). */
-int hb_advance(struct hashbelt_belt *belt, u64 by)
-{
-	int err = hb_clock_advance(&belt->clock, by);
-
-	if (err)
-		return err;
-	hb_sleepers_wake(belt);
-	if (enter_round(belt)) {
-		run_rounds(belt, NULL);
-		end_round(belt);
-	}
-	return 0;
-}
-
-/* Moves belt time on by one interval. As hashbelt_advance(). */
-int hb_rotate(struct hashbelt_belt *belt)
-{
-	return hb_advance(belt, hb_interval(belt));
 }

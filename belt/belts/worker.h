@@ -14,12 +14,6 @@ unsigned int hb_step(struct hashbelt_belt *belt, u64 until);
 bool hb_step_once(struct hashbelt_belt *belt);
 void hb_belt_work(struct work_struct *work);
 void hb_crew_init(struct hashbelt_belt *belt);
-
-void hb_clear(struct hashbelt_belt *belt);
-void hb_kill(struct hashbelt_belt *belt);
-void hb_halt(struct hashbelt_belt *belt);
-void hb_resume(struct hashbelt_belt *belt);
-int hb_advance(struct hashbelt_belt *belt, u64 by);
-int hb_rotate(struct hashbelt_belt *belt);
+void hb_run_rounds(struct hashbelt_belt *belt);
 
 #endif /* _HASHBELT_WORKER_H */

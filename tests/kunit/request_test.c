@@ -6,7 +6,6 @@
 #include <kunit/test.h>
 
 #include "belt/room/evict.h"
-#include "belt/belts/worker.h"
 #include "request.h"
 
 static void a_put_completes_the_requests_for_its_key(struct kunit *test)
