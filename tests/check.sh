@@ -6,9 +6,9 @@
 #	checkpatch --strict	all C
 #	kernel-doc -Werror	the kernel side
 #	sparse, W=1	the kernel side
-#	layers		no object of the module uses symbols of one that Kbuild lists after it; likewise
-#			hbctl, hbserve and hbfollow, and tools/Makefile; and docs/design.md shows the files of the module in
-#			the same order
+#	layers		no file of the module uses symbols, headers or inline functions of one that Kbuild lists
+#			after it; hbctl, hbserve and hbfollow use no symbols of objects that tools/Makefile lists after
+#			theirs; and docs/design.md shows the files of the module in the order of Kbuild
 #	locks		each lock of the module has a rule, and the picture of docs/design.md has their order
 #	shell scripts	all, by shellcheck; those that call cd are not led astray by CDPATH
 #	manual pages	all, by mandoc
@@ -118,6 +118,7 @@ check_module() {
 	grep -E 'warning:|error:' "$work/build"
 	# shellcheck disable=SC2046 # names without spaces
 	check_layers "$work/module" Kbuild $(objects)
+	tests/layers.py
 	check_picture
 }
 
@@ -161,6 +162,9 @@ check_layers() {
 						", which " list " lists after it"
 				if (word[1] ~ /^device\// && home[word[2]] == "hashbelt_core.o")
 					print word[1] " uses " word[2] ", which is for other modules"
+				if (word[1] ~ /^belt\/belts\// && home[word[2]] ~ /^belt\/keys\//)
+					print word[1] " uses " word[2] " of " home[word[2]] \
+						": neither may use the other"
 			}
 		}'
 }
