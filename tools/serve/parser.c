@@ -346,20 +346,39 @@ static enum parsed parse_gat(struct request *request, struct line *line)
 	return parse_get(request, line);
 }
 
-/* set KEY FLAGS EXPTIME BYTES [noreply], cas KEY FLAGS EXPTIME BYTES UNIQUE [noreply] */
+/* Refuses a store, and removes the entry that it would have replaced: no client must find it. */
+static enum parsed refuse_and_remove(struct request *request, const char *error)
+{
+	refuse(request, error);
+	request->removes = true;
+	return PARSED_REQUEST;
+}
+
+/*
+ * set KEY FLAGS EXPTIME BYTES [noreply], cas KEY FLAGS EXPTIME BYTES UNIQUE [noreply]. memcached
+ * stores with flags that it has cut to 32 bits, which a client would take for others. An append and
+ * a prepend change no flags.
+ */
 static enum parsed parse_store(struct request *request, struct line *line)
 {
 	const struct word *words = line->words;
+	uint64_t flags;
 
 	look_for_noreply(request, line);
-	if (!take_key(request, &words[1]) || !unsigned_number(&words[2], 0, &request->flags) ||
+	if (!take_key(request, &words[1]) ||
+	    !parser_number(words[2].at, words[2].len, &flags) ||
 	    /* As in memcached, which refuses such times of all other commands. */
 	    !read_signed(&words[3], 0, true, &request->exptime))
 		return refuse(request, BAD_LINE);
 	if (request->command == COMMAND_CAS &&
 	    (line->count < 6 || !parser_number(words[5].at, words[5].len, &request->unique)))
 		return refuse(request, BAD_LINE);
-	return PARSED_REQUEST;
+	request->flags = flags;
+	if (flags <= UINT32_MAX || request->command == COMMAND_APPEND ||
+	    request->command == COMMAND_PREPEND)
+		return PARSED_REQUEST;
+	return request->command == COMMAND_ADD ? refuse(request, BAD_LINE) :
+		refuse_and_remove(request, BAD_LINE);
 }
 
 /* incr KEY DELTA [noreply] */
@@ -582,17 +601,6 @@ static const char *take_meta(struct request *request, const struct line *line)
 	return line->count > META_WORDS_MAX ? "CLIENT_ERROR options flags are too long" : NULL;
 }
 
-/*
- * The version that E gives to what a command stores: a belt makes all versions itself. The entry is
- * removed, as the client would take it for one of that version.
- */
-static enum parsed refuse_version(struct request *request, const char *error)
-{
-	refuse(request, error);
-	request->removes = true;
-	return PARSED_REQUEST;
-}
-
 /* mg KEY FLAG... */
 static enum parsed parse_meta_get(struct request *request, struct line *line)
 {
@@ -639,8 +647,9 @@ static enum parsed parse_meta_set(struct request *request, struct line *line)
 		error = "CLIENT_ERROR invalid mode for ms M token";
 	if (error)
 		return refuse(request, error);
+	/* A belt makes all versions itself. */
 	if (request->given & meta_bit('E'))
-		refuse_version(request, BAD_FLAG);
+		refuse_and_remove(request, BAD_FLAG);
 	/* The key of an entry that is removed is needed, too. */
 	return decode(request, line);
 }
@@ -667,7 +676,7 @@ static enum parsed parse_meta_arithmetic(struct request *request, struct line *l
 	if (request->error)
 		return parsed;
 	if (request->given & meta_bit('E'))
-		return refuse_version(request, "CLIENT_ERROR invalid or duplicate flag");
+		return refuse_and_remove(request, "CLIENT_ERROR invalid or duplicate flag");
 	switch (request->mode) {
 	case '\0':
 	case 'I':
