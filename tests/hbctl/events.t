@@ -219,6 +219,17 @@ is 'events --max 9 prints the one event that is queued' 0 "$(line 5 expired e v)
 	on events --max 9
 is 'events --max finds no event when all were read' 1 '' 'there is no event *' on events --max 9
 
+# A program that reads the device
+hbctl set default --on-expire notify
+for key in taken-1 taken-2; do
+	hbctl put $key v
+	hbctl expire $key
+done
+is 'dd from the device takes the events of the belt default' 0 2 '' \
+	sh -c 'dd if=/dev/hashbelt bs=4096 count=1 2>/dev/null | strings | grep -c taken-'
+is 'events finds no event of the belt default after that' 1 '' "there is no event in belt 'default'" hbctl events
+hbctl set default --on-expire drop
+
 # Lost events
 belt lost --on-expire notify --max-events 2
 expire a b c
