@@ -12,6 +12,17 @@ version=$1
 units="hashbelt hbserve@shop hbfollow@shop"
 missing="there is no device /dev/hashbelt: load the module with"
 
+# said UNIT - print when the journal first got the cause below the unit, microseconds after the kernel's start.
+said() {
+	journalctl -b --no-pager -o short-monotonic -u "$1" |
+		sed -n "s|^\[ *\([0-9]*\)\.\([0-9]*\)\].*$missing.*|\1\2|p" | head -n 1
+}
+
+# moment UNIT PROPERTY - print when that was, on the same clock.
+moment() {
+	systemctl show -p "$2TimestampMonotonic" --value "$1"
+}
+
 # at_last COMMAND - print a command that waits until another one succeeds.
 at_last() {
 	echo "until $1; do sleep 0.1; done"
@@ -19,12 +30,20 @@ at_last() {
 
 # Without the module
 check "the boot comes to its end" 'systemctl is-system-running --wait; systemctl is-active multi-user.target'
+ended=$(moment multi-user.target ActiveEnter)
 check "the module is not there" '! modinfo hashbelt && [ ! -e /dev/hashbelt ]'
 for unit in $units; do
 	check "$unit has failed" "systemctl is-failed $unit"
 	check "the journal has the cause below $unit, from one attempt" \
 		"journalctl -b --no-pager -o cat -u $unit | tee /dev/stderr | grep -q '$missing' &&
 			[ \"\$(systemctl show -p NRestarts --value $unit)\" = 0 ]"
+	began=$(moment "$unit" InactiveExit)
+	said=$(said "$unit")
+	# A wait for the device would take 90 s, several times as long as a boot up to there. On a busy machine both
+	# take longer.
+	check "the journal has it sooner after $unit began than the boot had taken until then, and before its end" \
+		"echo '$unit began at $began us, the cause came at $said us, and the boot ended at $ended us'
+		[ '$said' ] && [ $((said - began)) -lt $began ] && [ $((ended - said)) -gt 0 ]"
 done
 check "no unit waits for the device" '! systemctl list-jobs --no-legend | grep .'
 check "a client is refused, and does not wait" \
