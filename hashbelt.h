@@ -99,15 +99,13 @@ enum hashbelt_op {
  * EDQUOT (the memory limit of the belt's owner), ENOMEM, EPERM (this descriptor lacks the
  * right), EIDRM (the belt was destroyed), of add EBADMSG (the present value is no number, or one
  * below the floor) and EOVERFLOW. EFAULT may also mean that the operation has been carried out,
- * but its item cannot be written to. Of several errors, EINVAL for unknown flags and for fields
- * that must be 0 comes first, then EPERM, then the errors of all other values.
+ * but its item cannot be written to.
  *
- * Key, value and item may overlap in any way, as may the parts of every other call. A call reads
- * what it needs before it writes there, once. It writes the value, or other buffers, first, and its
- * own structure last. A get that fails may have written to its buffer, if a put changed the entry
- * or a page was missing meanwhile; but a key that lies in the buffer is there as it was. LOCK and
- * FILL are made again after a signal without a handler that has ended their wait; if a key or an
- * owner lies in their own structure, they return EINTR then.
+ * Each call reads what user space passed once, before it writes anything back: a get never takes
+ * the bytes of its value for its key. It writes the value, or other buffers, first, and its own
+ * structure last. A get that fails may have written to its buffer, if a put changed the entry or a
+ * page was missing meanwhile. The kernel makes LOCK and FILL again after a signal without a handler
+ * that has ended their wait; if they write where their key or owner lies, they return EINTR then.
  *
  * An entry that was put with HASHBELT_BOUND is removed, at the latest, when the last copy of
  * the descriptor is closed or the descriptor is bound to another belt. A process that is
@@ -165,12 +163,11 @@ struct hashbelt_sum {
  * @reserved:	pass 0
  *
  * The items are carried out in order and independently: the result of a failed one has the
- * error, and the next one is tried. They may overlap in any way: a batch does what a batch
- * of each of its items does, one after the other. So an item, its key or its value that
- * lies where an earlier item returns something is read as that item has left it. The call
- * ends at an item that cannot be read, or written to; the latter has been carried out. If
- * that is the first one, the call fails with EFAULT; with EINTR if a signal comes before
- * the first one.
+ * error, and the next one is tried. If what an item returns overlaps what the call has still
+ * to read for another one, the results of those items are unspecified, and nothing else is
+ * harmed. The call ends at an item that cannot be read, or written to; the latter has been
+ * carried out. If that is the first one, the call fails with EFAULT; with EINTR if a signal
+ * comes before the first one.
  */
 struct hashbelt_batch {
 	__u64 items;

@@ -4,8 +4,7 @@
  * each step of all of them is made before the next step, so that they wait together for what is not
  * in the processor's caches. Other items are made one by one, as their ioctls make them.
  *
- * The items have an order, whatever overlaps: an item of a run is read early only where no earlier
- * item of the run writes to it.
+ * The items, keys and values of a run are read before its first item is made.
  */
 #include <linux/sched/signal.h>
 
@@ -76,66 +75,13 @@ struct extent {
 	u64 end;
 };
 
-#define NO_EXTENT	((struct extent){ .first = ~0ULL })
-
-static __always_inline void extend(struct extent *extent, u64 at, u32 size)
-{
-	extent->first = min(extent->first, at);
-	extent->end = max(extent->end, at + size);
-}
-
-static __always_inline bool are_apart(const struct extent *a, const struct extent *b)
-{
-	return a->end <= b->first || b->end <= a->first;
-}
-
-/* Whether one of the first @count gets of a run may write to @size bytes at @at. */
-static bool is_written(const struct gets *run, u32 count, const struct extent *values, u64 at,
-		       u32 size)
-{
-	const struct get *get;
-
-	if (are_apart(values, &(struct extent){ at, at + size }))
-		return false;
-	for (get = run->gets; count--; get++)
-		if (!(get->how & HASHBELT_NO_VALUE) &&
-		    hb_overlap(at, size, get->value, get->value_len))
-			return true;
-	return false;
-}
-
-/*
- * Returns the number of gets with which a run begins whose items and keys may be read before one of
- * them is made: those up to the first whose item or key lies where an earlier one writes.
- */
-static noinline u32 count_apart(const struct gets *run, u64 items, u32 count)
-{
-	struct extent values = NO_EXTENT;
-	u64 at = items;
-	u32 n;
-
-	for (n = 0; n < count; n++, at += sizeof(struct hashbelt_item)) {
-		const struct get *get = &run->gets[n];
-
-		if (n && (hb_overlap(get->key, get->key_len, items, at - items) ||
-			  is_written(run, n, &values, get->key, get->key_len) ||
-			  is_written(run, n, &values, at, sizeof(struct hashbelt_item))))
-			break;
-		if (!(get->how & HASHBELT_NO_VALUE))
-			extend(&values, get->value, get->value_len);
-	}
-	return n;
-}
-
 /*
  * Copies in the plain gets with which @items begins, @count at most, whose keys have room in a run.
- * Returns the number of those whose items and keys may be read before one of them is made; @keys:
- * returned: the extent of these keys.
+ * Returns their number; @keys: returned: the extent of these keys.
  */
 static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_item __user *items,
 				     u32 count, struct extent *keys)
 {
-	struct extent values = NO_EXTENT, all;
 	struct get *get = run->gets;
 	struct hashbelt_item item HB_UNINITIALIZED;
 	u64 *words = run->words;
@@ -165,18 +111,13 @@ static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_ite
 		get->value = item.value;
 		get->value_len = item.value_len;
 		bits |= item.key;
-		extend(keys, item.key, item.key_len);
-		extend(&values, item.value, item.value_len);
+		keys->first = min(keys->first, item.key);
+		keys->end = max(keys->end, item.key + item.key_len);
 	}
 end:
 	user_read_access_end();
 	/* The end of a key may be beyond the last address: then @keys would not contain it. */
-	if ((s64)bits < 0)
-		return 0;
-	all = (struct extent){ (uintptr_t)items, (uintptr_t)&items[n] };
-	if (!are_apart(keys, &values) || !are_apart(keys, &all) || !are_apart(&values, &all))
-		n = count_apart(run, all.first, n);
-	return n;
+	return (s64)bits < 0 ? 0 : n;
 }
 
 /*
@@ -284,8 +225,6 @@ static noinline void get_run_again(struct hashbelt_belt *belt, const struct gets
  * without page faults. Returns their number. If @made, there is one more, whose result has not been
  * copied out, and is in @got.
  *
- * Items and keys are read before the gets are made, where that makes no difference (count_apart()).
- *
  * A step of all gets is made before the next step: they wait together for what is not in the
  * processor's caches, and not one after the other.
  */
@@ -293,7 +232,7 @@ static u32 get_run(const struct hb_session *session, struct hashbelt_item __user
 		   struct hashbelt_item *got, bool *made)
 {
 	struct hashbelt_belt *belt = session->named->belt;
-	struct extent keys = NO_EXTENT;
+	struct extent keys = { .first = ~0ULL };
 	struct gets run HB_UNINITIALIZED;
 	struct hb_table *table;
 	u32 done;
@@ -352,49 +291,22 @@ fault:
 	return -EFAULT;
 }
 
-/*
- * Returns the number of puts with which a run begins whose keys and values may be read before one
- * of them is made: those up to the first whose key or value lies in an earlier item.
- */
-static noinline u32 count_puts_apart(const struct puts *run, u64 items, u32 count)
-{
-	const struct hashbelt_item *item = run->items;
-	u64 end = items;
-	u32 n;
-
-	for (n = 0; n < count; n++, item++, end += sizeof(*item))
-		if (n && (hb_overlap(item->key, item->key_len, items, end - items) ||
-			  hb_overlap(item->value, item->value_len, items, end - items)))
-			break;
-	return n;
-}
-
-/*
- * Copies in the plain puts with which @items begins, @count at most. Returns the number of those
- * whose keys and values may be read before one of them is made.
- */
+/* Copies in the plain puts with which @items begins, @count at most. Returns their number. */
 static __always_inline u32 read_puts(struct puts *run, const struct hashbelt_item __user *items,
 				     u32 count)
 {
-	/* No part that begins elsewhere overlaps the items: entries of one class are small. */
-	u64 near = (uintptr_t)items - HB_FINE_MAX;
-	u64 near_size = count * sizeof(*items) + HB_FINE_MAX;
 	struct hashbelt_item *item = run->items;
-	bool is_near = false;
 	u32 n;
 
 	if (!user_read_access_begin(items, count * sizeof(*items)))
 		return 0;
 	/* By pointers, as in read_gets(). */
-	for (n = 0; n < count; n++, item++) {
+	for (n = 0; n < count; n++, item++)
 		if (read_item(item, &items[n]) || !is_plain_put(item) ||
 		    !hb_is_one_class(hb_put_size(item), hb_put_size(run->items)))
 			break;
-		if (item->key - near < near_size || item->value - near < near_size)
-			is_near = true;
-	}
 	user_read_access_end();
-	return is_near ? count_puts_apart(run, (uintptr_t)items, n) : n;
+	return n;
 }
 
 /*

@@ -2,8 +2,8 @@
 /*
  * The ioctls on one key: each copies an item in, checks it and the caller's rights, calls the belt,
  * and copies the results out. Data of user space is copied once, and not read again after it was
- * checked. What an item reads may lie where it writes: nothing that it needs is read again once
- * something was copied out, however often the call begins anew.
+ * checked. A get that begins anew after a copy to user space uses the kernel's copy of its key: its
+ * value may lie over the key.
  */
 #include <linux/nospec.h>
 #include <linux/pagemap.h>
@@ -57,30 +57,19 @@ static int before_next_try(const struct hashbelt_item *item, int err, u32 len, u
 }
 
 /*
- * A get has failed after a try that wrote to its buffer of @size bytes. The caller may use the key
- * again, for a put for instance: if it lies in that buffer, it is written there as it was read.
- */
-static void put_key_back(const struct hashbelt_item *item, u32 size, const u64 *key)
-{
-	if (hb_overlap(item->key, item->key_len, item->value, size) &&
-	    copy_to_user(u64_to_user_ptr(item->key), key, item->key_len))
-		return;	/* Where it cannot be written, no try has overwritten it. */
-}
-
-/*
  * @key: the kernel's copy. A try that fails may have overwritten the key in user space, so no later
- * try reads that. @tried: a try before the call has failed.
+ * try reads that.
  */
 static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item *item,
-			       const u64 *key, const enum hb_get_kind kind, bool tried)
+			       const u64 *key, const enum hb_get_kind kind)
 {
 	int err = hb_get_prepare(belt, key, item->key_len, item);
 	unsigned int faults = 0;
-	u32 size = item->value_len, len;
+	u32 len;
 
 	if (err)
 		return err;
-	for (;; tried = true) {
+	for (;;) {
 		rcu_read_lock();
 		err = try_get(belt, item, key, hb_clock_now(&belt->clock), kind, &len);
 		rcu_read_unlock();
@@ -88,14 +77,11 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
 			err = before_next_try(item, err, len, &faults);
 			if (!err)
 				continue;
-			tried = true;
 		}
 		if (err == -ERANGE)
 			item->value_len = len;
 		if (kind != HB_GET_STALE && item->how & HASHBELT_TO_WINDOW && !err)
 			hb_window_ask(belt, key, item->key_len, item->value_len);
-		if (err && tried)
-			put_key_back(item, size, key);
 		return err;
 	}
 }
@@ -105,14 +91,14 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
  */
 int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key, bool stale)
 {
-	return stale ? get(belt, item, key, HB_GET_STALE, false) :
-		       get(belt, item, key, HB_GET_ANY, false);
+	return stale ? get(belt, item, key, HB_GET_STALE) :
+		       get(belt, item, key, HB_GET_ANY);
 }
 
 /* Goes on with a plain get of a batch whose first try has failed. @key: the kernel's copy. */
 int hb_get_again(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key)
 {
-	return get(belt, item, key, HB_GET_PLAIN, true);
+	return get(belt, item, key, HB_GET_PLAIN);
 }
 
 /* An entry with the key and value of an item. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
@@ -412,7 +398,7 @@ static noinline long get_again(struct hb_file *file, struct hashbelt_item __user
 	int err = PTR_ERR_OR_ZERO(session);
 
 	if (!err) {
-		err = get(session->named->belt, item, key, HB_GET_PLAIN, true);
+		err = get(session->named->belt, item, key, HB_GET_PLAIN);
 		hb_session_put(session);
 	}
 	/* For a belt with HASHBELT_WIPE, perhaps the one to which the file was bound before. */

@@ -34,10 +34,16 @@ static int check_wait(u64 wait_ms)
 	return wait_ms > HASHBELT_TTL_MAX_MS ? -EINVAL : 0;
 }
 
+/* Whether two pieces of memory overlap. */
+static bool overlap(u64 a, u64 a_size, u64 b, u64 b_size)
+{
+	return a - b < b_size || b - a < a_size;
+}
+
 /* True if what a call has read, @size bytes at @at, lies in its argument, which it returns. */
 static bool is_in_argument(const struct hb_call *call, u64 at, u32 size)
 {
-	return hb_overlap(at, size, (uintptr_t)call->user, _IOC_SIZE(call->cmd));
+	return overlap(at, size, (uintptr_t)call->user, _IOC_SIZE(call->cmd));
 }
 
 /*
@@ -218,6 +224,9 @@ int hb_call_fill(const struct hb_call *call, void *arg)
 		return err;
 	}
 	fill->item = item;
+	/* A get may have copied a part of a value over the key. */
+	if (overlap(item.key, item.key_len, item.value, item.value_len))
+		return err;
 	return restart(call, item.key, item.key_len, 0, 0);
 }
 

@@ -22,12 +22,6 @@
 /* Up to this length a value is copied word by word. */
 #define HB_WORDS_MAX	4096
 
-/* Whether two pieces of memory overlap. An empty one overlaps the piece inside of which it is. */
-static __always_inline bool hb_overlap(u64 a, u64 a_size, u64 b, u64 b_size)
-{
-	return a - b < b_size || b - a < a_size;
-}
-
 /* Copies a few words from user space. */
 static __always_inline int hb_copy_words(void *to, const void __user *from, size_t size)
 {

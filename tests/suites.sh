@@ -1040,7 +1040,7 @@ suite_arm64_pages() (
 suite_models() {
 	one models/litmus "$tests/models/run.sh" litmus
 	if [ "$size" = full ]; then
-		for model in entry request queue fill follow window hints; do
+		for model in entry request queue fill follow window; do
 			one "models/$model" "$tests/models/run.sh" "$model"
 		done
 		one models/trail "$tests/models/trail.t"

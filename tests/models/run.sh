@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # run.sh [NAME]... - check the models of docs/races.md: entry, request, queue, fill, follow,
-# window, hints, litmus; without a name, all. Prints TAP; fails if any case fails. The name "reviewed"
+# window, litmus; without a name, all. Prints TAP; fails if any case fails. The name "reviewed"
 # stands for the reviews of all models, and searches nothing.
 #
 # A model is written by hand after the code. So each function that it copies must be unchanged
@@ -374,18 +374,6 @@ window() {
 	}
 }
 
-hints() {
-	good hints hints "no error if reads renew by hints, and all that they need is done"
-	bad HINTS_TELL '(told>=before)' hints \
-		"error found if an ioctl tells a deadline without a look at the hint"
-	bad HINTS_TAG '(which==0)' hints "error found if a hint does not say which entry it is for"
-	bad HINTS_EMPTY '(ended>=' hints "error found if a get misses without emptying the slot"
-	bad HINTS_FENCE '(ended>=' hints \
-		"error found if a reader may load the sequence before it stores the hint"
-	bad HINTS_HOSTILE '(moved<=' hints \
-		"error found if a reader stores a time to come, and then loses its right to read"
-}
-
 # never NAME DESCRIPTION - a test: the outcome that the litmus test asks for cannot occur.
 never() {
 	log=$out/$1.log
@@ -513,10 +501,10 @@ litmus() {
 
 "$here/../need.sh" spin gcc libc6-dev || exit 1
 mkdir -p "$out"
-[ $# -gt 0 ] || set -- entry request queue fill follow window hints litmus
+[ $# -gt 0 ] || set -- entry request queue fill follow window litmus
 for suite; do
 	case $suite in
-	entry | request | queue | fill | follow | window | hints | litmus) "$suite" ;;
+	entry | request | queue | fill | follow | window | litmus) "$suite" ;;
 	reviewed) all_reviewed ;;
 	*)
 		echo "run.sh: no such model: $suite" >&2
