@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Batches. Plain gets that follow each other are a run, and so are plain puts of one size class:
- * each step of all of them is made before the next step, so that they wait together for what is not
- * in the processor's caches. Other items are made one by one, as their ioctls make them.
+ * Batches. Plain gets that follow each other are a run, and so are plain puts of one size class.
+ * Gets of a run may ask for a slot of the window. Each step of all items of a run is made before
+ * the next step, so that they wait together for what is not in the processor's caches. Other items
+ * are made one by one, as their ioctls make them.
  *
  * The items, keys and values of a run are read before its first item is made.
  */
@@ -11,6 +12,7 @@
 #include "belt/events/limbo.h"
 #include "belt/ground/compat.h"
 #include "belt/keys/put.h"
+#include "belt/shard/window.h"
 #include "batch.h"
 #include "item.h"
 #include "step.h"
@@ -96,10 +98,11 @@ static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_ite
 		unsafe_get_user(item.how, &items[n].how, end);
 		unsafe_get_user(item.reserved, &items[n].reserved, end);
 		unsafe_get_user(item.key_len, &items[n].key_len, end);
+		get->how = item.how;
+		item.how &= ~HASHBELT_TO_WINDOW;
 		if (!hb_is_plain_get(&item, HASHBELT_OP_GET))
 			break;
 		get->key_len = item.key_len;
-		get->how = item.how;
 		get->words = words;
 		words += DIV_ROUND_UP(item.key_len, sizeof(u64));
 		if (words > run->words + RUN_WORDS)
@@ -197,6 +200,8 @@ static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table
 			*made = true;
 			break;
 		}
+		if (item.how & HASHBELT_TO_WINDOW && !item.result)
+			hb_window_ask(belt, run->gets[done].words, item.key_len, item.value_len);
 		/* A run ends with a long value: the task does not reschedule in a run. */
 		if (item.value_len > HB_WORDS_MAX && !item.result)
 			return done + 1;
