@@ -29,7 +29,10 @@
 #define NEVER	(~0ULL)
 #define SEED	0x0123456789abcdefULL
 
-/* The errors that the device returns, the shift of its clock, and counts of the calls. */
+/*
+ * The errors that the device returns, the shift of its clock, and counts of the calls. If
+ * @until_signal is not 0, a signal comes before that item of batches, from 1 on.
+ */
 static struct {
 	int window_error;
 	int map_error;
@@ -38,6 +41,8 @@ static struct {
 	unsigned int gets;
 	unsigned int asks;
 	unsigned int maps;
+	unsigned int batches;
+	unsigned int until_signal;
 } device;
 
 /* CLOCK_BOOTTIME, ns; whether the kernel is asked for it; a function that each reading calls. */
@@ -75,6 +80,24 @@ static int device_get(struct hashbelt_item *item)
 	return 0;
 }
 
+/* Gets have an entry as above; other operations do nothing. */
+static int device_batch(struct hashbelt_batch *batch)
+{
+	struct hashbelt_item *items = (struct hashbelt_item *)(uintptr_t)batch->items;
+
+	device.batches++;
+	for (; batch->done < batch->count; batch->done++) {
+		if (device.until_signal == 1 && batch->done)
+			return 0;
+		if (device.until_signal && !--device.until_signal)
+			return fail(EINTR);
+		items[batch->done].result = 0;
+		if (items[batch->done].op == HASHBELT_OP_GET)
+			device_get(&items[batch->done]);
+	}
+	return 0;
+}
+
 int __wrap_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct hashbelt_window_map *map = arg;
@@ -89,6 +112,8 @@ int __wrap_ioctl(int fd, unsigned long request, void *arg)
 		return fail(device.bind_error);
 	case HASHBELT_IOC_GET:
 		return device_get(arg);
+	case HASHBELT_IOC_BATCH:
+		return device_batch(arg);
 	case HASHBELT_IOC_WINDOW:
 		map->bytes = BYTES;
 		map->shift_ns = device.shift_ns;
@@ -537,6 +562,94 @@ static void test_get(void)
 	hashbelt_close(belt);
 }
 
+#define GETS	150
+
+/* Gets of a batch: of "key", which is in the window, and each third of a key that is not. */
+static void make_gets(struct hashbelt_item *items, char (*buffers)[8])
+{
+	int i;
+
+	for (i = 0; i < GETS; i++)
+		items[i] = hashbelt_item(HASHBELT_OP_GET, i % 3 ? "key" : "kex", 3, buffers[i], 8);
+}
+
+/* The number of gets that do not have the result that the window or the device gives. */
+static int count_wrong(const struct hashbelt_item *items, char (*buffers)[8], int count)
+{
+	int i, wrong = 0;
+
+	for (i = 0; i < count; i++) {
+		if (items[i].result || items[i].how || items[i].op != HASHBELT_OP_GET)
+			wrong++;
+		else if (items[i].version != 7)
+			wrong += items[i].version != ~0ULL || items[i].value_len;
+		else
+			wrong += !(i % 3) || items[i].value_len != 5 || items[i].flags != 0xabcd ||
+				 memcmp(buffers[i], "value", 5);
+	}
+	return wrong;
+}
+
+/* A batch of gets alone. */
+static void test_batch(void)
+{
+	struct hashbelt *belt = open_handle();
+	struct hashbelt_window_counts counts;
+	struct hashbelt_item items[GETS];
+	char buffers[GETS][8];
+	unsigned int done, misses = GETS / 3 + 1;
+
+	show("key", 3, "value", 5, 0);
+	make_gets(items, buffers);
+	ok(!hashbelt_batch(belt, items, GETS, &done) && done == GETS,
+	   "a batch of gets tries all of them");
+	is_int(count_wrong(items, buffers, GETS), 0,
+	       "gets of a batch return what the window has, or else what the kernel does");
+	is_int(device.gets, misses, "gets of a batch that are not in the window are calls");
+	is_int(device.asks, misses, "gets of a batch that are not in the window ask for it");
+	is_int(device.batches, (GETS + WINDOW_BATCH - 1) / WINDOW_BATCH,
+	       "the gets of a batch that are not in the window take one call for 64");
+	hashbelt_window_stats(belt, &counts);
+	ok(counts.hits == GETS - misses && counts.calls == misses,
+	   "the gets of a batch are counted as hits and calls");
+	reset();
+	show("key", 3, "value", 5, 0);
+	make_gets(items, buffers);
+	items[1].reserved = 1;
+	items[2].how = HASHBELT_NO_VALUE;
+	ok(!hashbelt_batch(belt, items, 3, NULL) && device.gets == 3 && device.asks == 1 &&
+	   items[2].how == HASHBELT_NO_VALUE,
+	   "gets of a batch that the window cannot answer are calls that do not ask");
+	make_gets(items, buffers);
+	items[2].op = HASHBELT_OP_PUT;
+	ok(!hashbelt_batch(belt, items, 8, NULL) && device.gets == 3 + 7 && device.asks == 1,
+	   "a batch with another operation is a call");
+	hashbelt_close(belt);
+}
+
+/* A signal comes after some gets of a batch. */
+static void test_interrupted(void)
+{
+	struct hashbelt *belt = open_handle();
+	struct hashbelt_item items[GETS];
+	char buffers[GETS][8];
+	unsigned int done, i, small = 0;
+
+	show("key", 3, "value", 5, 0);
+	make_gets(items, buffers);
+	device.until_signal = 4;
+	is_int(hashbelt_batch(belt, items, GETS, &done), -EINTR,
+	       "a batch of gets returns EINTR if a signal comes");
+	is_int(done, 9, "the gets before the first that was not made are tried then");
+	is_int(count_wrong(items, buffers, done), 0, "the gets that are tried have their results");
+	for (i = done; i < GETS; i++)
+		small += items[i].value_len != 8;
+	is_int(small, 0, "gets that were not tried have the sizes of their buffers");
+	ok(!hashbelt_batch(belt, items + done, GETS - done, NULL) &&
+	   !count_wrong(items, buffers, GETS), "another batch makes the others");
+	hashbelt_close(belt);
+}
+
 /* Handles whose window cannot be mapped. */
 static void test_errors(void)
 {
@@ -788,6 +901,8 @@ int main(void)
 	hashbelt_close(belt);
 	test_namespace();
 	test_get();
+	test_batch();
+	test_interrupted();
 	test_errors();
 	test_bind();
 	test_fork();

@@ -308,6 +308,21 @@ class Whole(BeltCase):
         self.assertEqual(belt.info().window_bytes, 0)
         self.assertRaises(hashbelt.Error, belt.configure, window=65537)
 
+    def test_many_in_window(self):
+        """get_many takes values from the window, and the others from the kernel"""
+        belt = self.make(window=65536)
+        keys = [f"key {number}" for number in range(100)]
+        belt.set_many({key: b"small" for key in keys} | {"large": bytes(3000)})
+        want = {key: b"small" for key in keys} | {"large": bytes(3000)}
+        for _ in range(5):
+            self.assertEqual(belt.get_many([*keys, "none", "large"]), want)
+        before = belt.stat()["hits"]
+        self.assertEqual(belt.get_many([*keys, "none", "large"]), want)
+        self.assertLess(belt.stat()["hits"] - before, 10)
+        belt.put("key 7", b"another")
+        self.assertEqual(belt.get_many(["key 6", "key 7"]),
+                         {"key 6": b"small", "key 7": b"another"})
+
     def test_time(self):
         """halt, advance, rotate and resume move belt time"""
         belt = self.make()

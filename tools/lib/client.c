@@ -365,6 +365,74 @@ static void note_items(const struct hashbelt *belt, const struct hashbelt_item *
 	}
 }
 
+/* Carries items out by calls. @done: returned, after an error as well: those that were tried. */
+static int call_items(const struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
+		      unsigned int *done)
+{
+	struct hashbelt_batch batch;
+	int err = 0;
+
+	*done = 0;
+	while (!err && *done < count) {
+		batch = (struct hashbelt_batch){
+			.items = (uintptr_t)(items + *done),
+			.count = count - *done,
+		};
+		if (batch.count > HASHBELT_BATCH_MAX)
+			batch.count = HASHBELT_BATCH_MAX;
+		err = call(belt, HASHBELT_IOC_BATCH, &batch);
+		if (!err)
+			*done += batch.done;
+	}
+	return err;
+}
+
+/*
+ * Carries gets out, WINDOW_BATCH at most: by the window, and then those that it does not answer by
+ * a call. Of gets behind one that was not tried, a later call needs the buffers' sizes.
+ */
+static int get_items(const struct hashbelt *belt, struct window_reader *reader,
+		     struct hashbelt_item *items, unsigned int count, unsigned int *done)
+{
+	struct window_rest rest;
+	unsigned int called, i;
+	int err;
+	__u32 how;
+
+	hashbelt_window_look(reader, items, count, &rest);
+	err = call_items(belt, rest.items, rest.count, &called);
+	for (i = 0; i < called; i++) {
+		how = items[rest.index[i]].how;
+		items[rest.index[i]] = rest.items[i];
+		items[rest.index[i]].how = how;
+	}
+	*done = called < rest.count ? rest.index[called] : count;
+	for (i = *done; i < count; i++)
+		items[i].value_len = rest.sizes[i];
+	return err;
+}
+
+/* Carries out a batch of gets alone. */
+static int get_batch(const struct hashbelt *belt, struct window_reader *reader,
+		     struct hashbelt_item *items, unsigned int count, unsigned int *done)
+{
+	unsigned int piece, tried;
+	int err = 0;
+
+	for (*done = 0; !err && *done < count; *done += tried) {
+		piece = count - *done < WINDOW_BATCH ? count - *done : WINDOW_BATCH;
+		err = get_items(belt, reader, items + *done, piece, &tried);
+	}
+	return err;
+}
+
+static int are_gets(const struct hashbelt_item *items, unsigned int count)
+{
+	while (count && items[count - 1].op == HASHBELT_OP_GET)
+		count--;
+	return !count;
+}
+
 /**
  * hashbelt_batch() - carry out many items, in order, each for itself
  * @belt:	the handle
@@ -373,27 +441,23 @@ static void note_items(const struct hashbelt *belt, const struct hashbelt_item *
  * @count:	their number; more than HASHBELT_BATCH_MAX become several calls
  * @done:	returned, after an error as well: items that were tried. May be NULL
  *
+ * After hashbelt_window_map(), gets of a batch of gets alone are carried out in any order: those
+ * that the belt's window answers come first.
+ *
  * Return: 0 if all were tried, whatever their results; -EINTR; -EFAULT if an
  * item or its memory could not be read or written.
  */
 int hashbelt_batch(struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
 		   unsigned int *done)
 {
-	struct hashbelt_batch batch;
-	unsigned int tried = 0;
-	int err = 0;
+	struct window_reader *reader = window_reader_of(belt);
+	unsigned int tried;
+	int err;
 
-	while (!err && tried < count) {
-		batch = (struct hashbelt_batch){
-			.items = (uintptr_t)(items + tried),
-			.count = count - tried,
-		};
-		if (batch.count > HASHBELT_BATCH_MAX)
-			batch.count = HASHBELT_BATCH_MAX;
-		err = call(belt, HASHBELT_IOC_BATCH, &batch);
-		if (!err)
-			tried += batch.done;
-	}
+	if (reader && are_gets(items, count))
+		err = get_batch(belt, reader, items, count, &tried);
+	else
+		err = call_items(belt, items, count, &tried);
 	note_items(belt, items, tried);
 	if (done)
 		*done = tried;

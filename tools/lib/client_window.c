@@ -7,7 +7,7 @@
  * window while readers are in it. The reader therefore copies first, and then finds out whether its
  * copy is whole. It never waits: it leaves to the kernel what it cannot read at once.
  *
- * The second part has hashbelt_get(). The third one maps windows.
+ * The second part has hashbelt_get(), and the look of a batch. The third one maps windows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +56,9 @@ static inline struct window_stripe *stripe_of(struct window_reader *reader, uint
 	return (struct window_stripe *)((char *)reader->stripes + at);
 }
 
-static inline unsigned long count(unsigned long *counter)
+static inline void count(unsigned long *counter, unsigned long n)
 {
-	return __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(counter, n, __ATOMIC_RELAXED);
 }
 
 /* A 32-bit program has no loads of 64 bits, and maps no window. */
@@ -251,7 +251,7 @@ static inline int overlap(const char *key, size_t key_len, const char *buffer, s
 static OUT_OF_LINE enum window_answer tell(struct window_stripe *stripe)
 {
 	__atomic_add_fetch(&stripe->left, WINDOW_TOLD, __ATOMIC_RELAXED);
-	count(&stripe->told);
+	count(&stripe->told, 1);
 	return WINDOW_ASK;
 }
 
@@ -339,9 +339,9 @@ static enum window_answer unless_renewing(const struct window_reader *reader,
  *
  * Return: enum window_answer.
  */
-enum window_answer hashbelt_window_get(struct window_reader *reader, const void *key,
-				       size_t key_len, void *buffer, size_t size,
-				       struct hashbelt_item *item)
+OUT_OF_LINE enum window_answer
+hashbelt_window_get(struct window_reader *reader, const void *key, size_t key_len, void *buffer,
+		    size_t size, struct hashbelt_item *item)
 {
 	return unless_renewing(reader, item, look_up(reader, key, key_len, buffer, size, item));
 }
@@ -381,7 +381,7 @@ static OUT_OF_LINE int get_after_look(const volatile struct get *get, struct win
 {
 	int err;
 
-	count(&stripe_of(reader, (uintptr_t)&err)->calls);
+	count(&stripe_of(reader, (uintptr_t)&err)->calls, 1);
 	answer = unless_renewing(reader, item, answer);
 	if (answer == WINDOW_ASK)
 		item->how |= HASHBELT_TO_WINDOW;
@@ -437,6 +437,45 @@ int hashbelt_get(struct hashbelt *belt, const void *key, size_t key_len, void *b
 	if (UNLIKELY(answer != WINDOW_HIT))
 		return get_after_look(&get, reader, item, answer);
 	return 0;
+}
+
+/* A get of a batch, unless it has what the kernel refuses. */
+static enum window_answer look_up_item(struct window_reader *reader, struct hashbelt_item *item)
+{
+	if (item->reserved)
+		return WINDOW_CALL;
+	return hashbelt_window_get(reader, (const void *)(uintptr_t)item->key, item->key_len,
+				   (void *)(uintptr_t)item->value, item->value_len, item);
+}
+
+/**
+ * hashbelt_window_look() - look for the entries of gets in the window
+ * @reader:	of the window
+ * @items:	the gets; returned: the results of those that the window answers
+ * @gets:	their number, WINDOW_BATCH at most
+ * @rest:	returned: the others, to be made by the call
+ */
+void hashbelt_window_look(struct window_reader *reader, struct hashbelt_item *items,
+			  unsigned int gets, struct window_rest *rest)
+{
+	enum window_answer answer;
+	unsigned int i;
+
+	rest->count = 0;
+	for (i = 0; i < gets; i++) {
+		rest->sizes[i] = items[i].value_len;
+		answer = look_up_item(reader, &items[i]);
+		if (answer == WINDOW_HIT) {
+			items[i].result = 0;
+			continue;
+		}
+		rest->items[rest->count] = items[i];
+		if (answer == WINDOW_ASK)
+			rest->items[rest->count].how |= HASHBELT_TO_WINDOW;
+		rest->index[rest->count++] = i;
+	}
+	if (rest->count)
+		count(&stripe_of(reader, (uintptr_t)&answer)->calls, rest->count);
 }
 
 /**
@@ -613,10 +652,11 @@ static int map_and_publish(struct hashbelt *belt, const struct hashbelt_window_m
  * hashbelt_window_map() - let gets read the belt's window
  * @belt:	the handle
  *
- * From then on hashbelt_get() looks for the entry in the window first, without a system call. All
- * else is as before. This holds for the belt to which the handle is bound now, until a call binds
- * the handle. After hashbelt_set() of another window, the handle needs this call again; and so does
- * each handle after setns(2) into another time namespace, before its next get.
+ * From then on hashbelt_get(), and hashbelt_batch() of gets alone, look for entries in the window
+ * first, without a system call. All else is as before. This holds for the belt to which the handle
+ * is bound now, until a call binds the handle. After hashbelt_set() of another window, the handle
+ * needs this call again; and so does each handle after setns(2) into another time namespace, before
+ * its next get.
  *
  * Return: 0, also if the window is mapped already; -ENODATA if the belt has none; -EOPNOTSUPP if
  * the module does not know windows, if the program is a 32-bit one, or if a reading of the clock is

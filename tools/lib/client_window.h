@@ -64,11 +64,30 @@ enum window_answer {
 	WINDOW_CALL,
 };
 
+/* Gets that look into the window together. */
+#define WINDOW_BATCH		64
+
+/**
+ * struct window_rest - the gets of a batch that the window does not answer
+ * @count:	their number
+ * @index:	of each in the batch
+ * @sizes:	of the buffers of all gets of the batch
+ * @items:	copies of them, for the call
+ */
+struct window_rest {
+	unsigned int count;
+	unsigned int index[WINDOW_BATCH];
+	__u32 sizes[WINDOW_BATCH];
+	struct hashbelt_item items[WINDOW_BATCH];
+};
+
 HIDDEN int hashbelt_window_reader(const struct hashbelt_window *window, size_t bytes,
 				  __s64 shift_ns, struct window_reader **reader);
 HIDDEN enum window_answer hashbelt_window_get(struct window_reader *reader, const void *key,
 					      size_t key_len, void *buffer, size_t size,
 					      struct hashbelt_item *item);
+HIDDEN void hashbelt_window_look(struct window_reader *reader, struct hashbelt_item *items,
+				 unsigned int gets, struct window_rest *rest);
 HIDDEN int hashbelt_window_bind(struct hashbelt *belt, unsigned long request, void *arg);
 HIDDEN void hashbelt_window_close(struct hashbelt *belt);
 

@@ -2,9 +2,6 @@
 /*
  * The belts that are served. A worker has a descriptor for each belt that it uses. A descriptor
  * whose belt was destroyed is bound to the next belt of that name, at the next request.
- *
- * Gets of a belt with a window look there first. The program has the objects of the library in
- * itself, and uses the library's reader for batches.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -12,7 +9,6 @@
 #include <stdlib.h>
 
 #include "belts.h"
-#include "client_window.h"
 #include "log.h"
 #include "options.h"
 #include "status.h"
@@ -24,24 +20,11 @@
 #define WINDOW_LOOKS	256
 
 /**
- * struct rest - the gets of a batch that the window does not answer
- * @count:	their number
- * @index:	of each in the batch
- * @items:	copies of them
- */
-struct rest {
-	unsigned int count;
-	uint16_t index[HASHBELT_BATCH_MAX];
-	struct hashbelt_item items[HASHBELT_BATCH_MAX];
-};
-
-/**
  * struct belt - a belt
  * @handle:	bound to it, if @is_bound; NULL if the device could not be opened
  * @is_bound:	false: the belt is not there, or was destroyed
  * @has_mapped:	the handle has had a window mapped
  * @batches:	their number since it was bound
- * @rest:	memory of the worker, for a batch
  * @used:	the value of the worker's count of uses when it was used last
  * @name_len:	length of its name; 0 for a free place
  * @name:	its name
@@ -51,7 +34,6 @@ struct belt {
 	bool is_bound;
 	bool has_mapped;
 	unsigned int batches;
-	struct rest *rest;
 	__u64 used;
 	size_t name_len;
 	char name[HASHBELT_NAME_SIZE];
@@ -61,14 +43,12 @@ struct belt {
  * struct belts - the belts of a worker
  * @by_prefix:	keys may have the name of a belt before them
  * @uses:	count of uses of prefixes
- * @rest:	for batches of all belts
  * @plain:	the belt of keys without a prefix
  * @prefixed:	belts of prefixes
  */
 struct belts {
 	bool by_prefix;
 	__u64 uses;
-	struct rest rest;
 	struct belt plain;
 	struct belt prefixed[PREFIXES_MAX];
 };
@@ -82,13 +62,6 @@ struct belt_scan {
 	struct hashbelt *handle;
 	struct hashbelt_scanner *scanner;
 };
-
-/* Maps the belt's window if it has one. Without it gets are calls. */
-static void map_window(struct belt *belt)
-{
-	if (!hashbelt_window_map(belt->handle))
-		belt->has_mapped = true;
-}
 
 /* Binds a belt if it is not bound. */
 static int bind_belt(struct belt *belt)
@@ -112,8 +85,9 @@ static int bind_belt(struct belt *belt)
 	/* A handle of a belt that was destroyed stays bound to nothing. */
 	belt->is_bound = !err;
 	belt->batches = 0;
-	if (!err)
-		map_window(belt);
+	/* Without a window gets are calls. */
+	if (!err && !hashbelt_window_map(belt->handle))
+		belt->has_mapped = true;
 	return err == -ENOENT ? -EIDRM : err;
 }
 
@@ -151,7 +125,6 @@ int belts_open(const struct options *options, struct belts **belts)
 {
 	char text[HASHBELT_ERROR_SIZE];
 	struct belt *plain;
-	unsigned int i;
 	int err;
 
 	*belts = calloc(1, sizeof(**belts));
@@ -159,9 +132,6 @@ int belts_open(const struct options *options, struct belts **belts)
 		return -ENOMEM;
 	(*belts)->by_prefix = options->belts_by_prefix;
 	plain = &(*belts)->plain;
-	plain->rest = &(*belts)->rest;
-	for (i = 0; i < PREFIXES_MAX; i++)
-		(*belts)->prefixed[i].rest = &(*belts)->rest;
 	plain->name_len = strlen(options->belt);
 	snprintf(plain->name, sizeof(plain->name), "%s", options->belt);
 	err = plain->name_len < sizeof(plain->name) ? bind_belt(plain) : -ENAMETOOLONG;
@@ -331,57 +301,29 @@ static void call_batch(struct belt *belt, struct hashbelt_item *items, unsigned 
 		items[done].result = err;
 }
 
-static bool are_gets(const struct hashbelt_item *items, unsigned int count)
+/* The gets of the handle that have looked into its window, since that was mapped. */
+static __u64 count_looks(const struct belt *belt)
 {
-	while (count && items[count - 1].op == HASHBELT_OP_GET)
-		count--;
-	return !count;
+	struct hashbelt_window_counts counts;
+
+	hashbelt_window_stats(belt->handle, &counts);
+	return counts.hits + counts.calls;
 }
 
-/* Answers gets by the window. The others are in the rest then. */
-static void look_into_window(struct belt *belt, struct window_reader *reader,
-			     struct hashbelt_item *items, unsigned int count)
+/* Maps the window that the belt has got since it was bound, in place of the one that it had. */
+static void renew_window(struct belt *belt)
 {
-	struct rest *rest = belt->rest;
-	enum window_answer answer;
-	unsigned int i;
+	__u64 looks = count_looks(belt);
 
-	rest->count = 0;
-	for (i = 0; i < count; i++) {
-		answer = hashbelt_window_get(reader, (const void *)(uintptr_t)items[i].key,
-					     items[i].key_len, (void *)(uintptr_t)items[i].value,
-					     items[i].value_len, &items[i]);
-		items[i].result = 0;
-		if (answer == WINDOW_HIT)
-			continue;
-		rest->items[rest->count] = items[i];
-		rest->index[rest->count] = i;
-		if (answer == WINDOW_ASK)
-			rest->items[rest->count].how |= HASHBELT_TO_WINDOW;
-		rest->count++;
-	}
-}
-
-/* Whether the belt has got another window, or none, since its window was mapped. */
-static bool is_outdated(const struct window_reader *reader)
-{
-	return reader && __atomic_load_n(&reader->window->state, __ATOMIC_RELAXED) &
-			 HASHBELT_WINDOW_DEAD;
-}
-
-/* The reader of the belt's window; NULL if there is none. */
-static struct window_reader *reader_of(struct belt *belt)
-{
-	if (!belt->is_bound)
-		return NULL;
-	if (++belt->batches % WINDOW_LOOKS)
-		return window_reader_of(belt->handle);
-	if (is_outdated(window_reader_of(belt->handle)))
-		/* The owner of the belt must not fill this process with mappings: a new handle. */
+	if (belt->has_mapped && !looks)
+		return;
+	/* The owner of the belt must not fill this process with mappings: a new handle. */
+	if (hashbelt_window_map(belt->handle))
+		belt->is_bound = !belt->has_mapped;
+	else if (count_looks(belt) < looks)
 		belt->is_bound = false;
 	else
-		map_window(belt);
-	return bind_belt(belt) ? NULL : window_reader_of(belt->handle);
+		belt->has_mapped = true;
 }
 
 /**
@@ -390,31 +332,16 @@ static struct window_reader *reader_of(struct belt *belt)
  * @items:	the operations; returned: their results
  * @count:	their number
  *
- * Of operations that are all gets, the window answers some before the others are carried out. No
- * two of a batch depend on each other.
+ * No two of a batch depend on each other, so gets may look into the belt's window.
  *
  * If there is no such belt, each operation that was not carried out has -EIDRM as its result; after
  * another error that concerns all of them, that error.
  */
 void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
 {
-	struct window_reader *reader = reader_of(belt);
-	struct rest *rest = belt->rest;
-	unsigned int i;
-	__u32 how;
-
-	/* The library looks for a single one. */
-	if (!reader || count == 1 || !are_gets(items, count)) {
-		call_batch(belt, items, count);
-		return;
-	}
-	look_into_window(belt, reader, items, count);
-	call_batch(belt, rest->items, rest->count);
-	for (i = 0; i < rest->count; i++) {
-		how = items[rest->index[i]].how;
-		items[rest->index[i]] = rest->items[i];
-		items[rest->index[i]].how = how;
-	}
+	if (belt->is_bound && !(++belt->batches % WINDOW_LOOKS))
+		renew_window(belt);
+	call_batch(belt, items, count);
 }
 
 /* Whether the belt was destroyed, and there is another of its name, which is bound then. */
