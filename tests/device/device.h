@@ -15,10 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "array_size.h"
 #include "hashbelt.h"
 #include "tap.h"
-
-#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 #define PAGE		((unsigned long)sysconf(_SC_PAGESIZE))
 #define MIB		(1024UL * 1024)

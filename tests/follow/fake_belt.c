@@ -23,7 +23,7 @@
 #include "clock.h"
 #include "hashbelt.h"
 
-struct belt {
+struct follow_belt {
 	const char *path;
 	ino_t bound;		/* 0: to none */
 	unsigned int count;
@@ -35,7 +35,7 @@ struct belt {
 	uint64_t cleared;
 };
 
-int belt_open(const char *name, struct belt **belt)
+int follow_belt_open(const char *name, struct follow_belt **belt)
 {
 	const char *path = getenv("FAKE_BELT");
 
@@ -47,13 +47,13 @@ int belt_open(const char *name, struct belt **belt)
 	return 0;
 }
 
-void belt_close(struct belt *belt)
+void follow_belt_close(struct follow_belt *belt)
 {
 	free(belt);
 }
 
 /* The inode of the directory; 0 if there is none. */
-static ino_t look(const struct belt *belt)
+static ino_t look(const struct follow_belt *belt)
 {
 	struct stat found;
 
@@ -61,7 +61,7 @@ static ino_t look(const struct belt *belt)
 }
 
 /* The error that a file beside the directory has, as a negative number. */
-static int failure(const struct belt *belt, const char *operation)
+static int failure(const struct follow_belt *belt, const char *operation)
 {
 	char path[PATH_MAX];
 	int number = 0;
@@ -77,7 +77,7 @@ static int failure(const struct belt *belt, const char *operation)
 	return -number;
 }
 
-static void note(const struct belt *belt, const char *operation, unsigned int count)
+static void note(const struct follow_belt *belt, const char *operation, unsigned int count)
 {
 	char path[PATH_MAX];
 	FILE *file;
@@ -104,7 +104,7 @@ static void encode(const char *key, size_t len, char *name)
 	*name = '\0';
 }
 
-int belt_clear(struct belt *belt)
+int follow_belt_clear(struct follow_belt *belt)
 {
 	int err = failure(belt, "clear"), directory;
 	struct dirent *entry;
@@ -130,7 +130,7 @@ int belt_clear(struct belt *belt)
 	return 0;
 }
 
-int belt_flush(struct belt *belt)
+int follow_belt_flush(struct follow_belt *belt)
 {
 	char path[PATH_MAX + 3 * HASHBELT_KEY_MAX];
 	int err = failure(belt, "remove"), len;
@@ -143,7 +143,7 @@ int belt_flush(struct belt *belt)
 		return err;
 	}
 	if (look(belt) != belt->bound)
-		return belt_clear(belt);
+		return follow_belt_clear(belt);
 	for (i = 0; i < belt->count; i++) {
 		len = snprintf(path, PATH_MAX, "%s/", belt->path);
 		encode(belt->keys[i].bytes, belt->keys[i].len, path + len);
@@ -154,36 +154,36 @@ int belt_flush(struct belt *belt)
 	return 0;
 }
 
-int belt_remove(struct belt *belt, const char *key, size_t len)
+int follow_belt_remove(struct follow_belt *belt, const char *key, size_t len)
 {
 	if (!len || len > HASHBELT_KEY_MAX)
 		abort();
 	memcpy(belt->keys[belt->count].bytes, key, len);
 	belt->keys[belt->count].len = len;
-	return ++belt->count == HASHBELT_BATCH_MAX ? belt_flush(belt) : 0;
+	return ++belt->count == HASHBELT_BATCH_MAX ? follow_belt_flush(belt) : 0;
 }
 
-int belt_check(struct belt *belt)
+int follow_belt_check(struct follow_belt *belt)
 {
-	return look(belt) == belt->bound ? 0 : belt_clear(belt);
+	return look(belt) == belt->bound ? 0 : follow_belt_clear(belt);
 }
 
-bool belt_is_there(const struct belt *belt)
+bool follow_belt_is_there(const struct follow_belt *belt)
 {
 	return belt->bound;
 }
 
-uint64_t belt_removed(const struct belt *belt)
+uint64_t follow_belt_removed(const struct follow_belt *belt)
 {
 	return belt->removed;
 }
 
-uint64_t belt_cleared(const struct belt *belt)
+uint64_t follow_belt_cleared(const struct follow_belt *belt)
 {
 	return belt->cleared;
 }
 
-const char *belt_reason(struct belt *belt, int err, char *text)
+const char *follow_belt_reason(struct follow_belt *belt, int err, char *text)
 {
 	(void)belt;
 	snprintf(text, BELT_REASON_SIZE, "the fake belt: %s", strerror(-err));

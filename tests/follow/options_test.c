@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* options_test - the command line of hbfollow is read, and wrong ones are refused. */
 #include "../serve/message.h"
+#include "array_size.h"
 #include "options.h"
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define WORDS_MAX	32
 
 static struct options options;

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "../device/tap.h"
+#include "array_size.h"
 #include "password.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 static char path[32] = "/tmp/password_test.XXXXXX";
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* redis_reply_test - what Redis sends is understood, and what makes no sense is refused. */
 #include "../device/tap.h"
+#include "array_size.h"
 #include "redis_reply.h"
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define LONG_RUN	"0123456789012345678901234567890123456789012345678901234567890123"
 #define MESSAGE		"*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* target_test - URLs of engines are read, and wrong ones are refused. */
 #include "../device/tap.h"
+#include "array_size.h"
 #include "target.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct target target;
 static char problem[TARGET_PROBLEM_SIZE];

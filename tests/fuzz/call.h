@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "array_size.h"
 #include "hashbelt.h"
 
-#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define PIECE		4096UL
 
 /*

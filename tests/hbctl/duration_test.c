@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "../device/tap.h"
+#include "array_size.h"
 #include "duration.h"
 #include "hashbelt.h"
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define DAY	(24 * 60 * 60 * 1000ULL)
 
 static const struct parse_case {

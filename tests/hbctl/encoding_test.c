@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "../device/tap.h"
+#include "array_size.h"
 #include "encoding.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The bytes of a string literal that may contain NULs. */
 #define BYTES(literal) { literal, sizeof(literal) - 1 }

@@ -37,7 +37,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#include "array_size.h"
 
 #define LINES_MAX	100
 #define COLUMNS_MAX	300

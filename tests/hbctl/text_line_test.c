@@ -6,9 +6,8 @@
 #include <sys/types.h>
 
 #include "../device/tap.h"
+#include "array_size.h"
 #include "text_line.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Bytes that a line of these tests may have. */
 #define MOST	300

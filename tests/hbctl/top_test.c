@@ -4,9 +4,9 @@
 #include <wchar.h>
 
 #include "../device/tap.h"
+#include "array_size.h"
 #include "top.h"
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define SECOND	1000000000ULL
 /* Numbers that differ by less are equal. */
 #define EPSILON	0.000000001

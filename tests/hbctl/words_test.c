@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "../device/tap.h"
+#include "array_size.h"
 #include "words.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The words of a line, each with a | behind it; or what is wrong with the line. */
 static const struct words_case {

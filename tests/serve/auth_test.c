@@ -2,10 +2,9 @@
 /* auth_test - files of users and passwords are read, and compared with what clients send. */
 #include <sys/stat.h>
 
+#include "array_size.h"
 #include "auth.h"
 #include "message.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 static char path[32] = "/tmp/auth_test.XXXXXX";
 

@@ -7,11 +7,11 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "array_size.h"
 #include "listen.h"
 #include "message.h"
 #include "options.h"
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define MOST		8
 #define PASSED		3	/* the first descriptor that systemd passes */
 #define RIVALS		8

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* options_test - the command line of hbserve is read, and wrong ones are refused. */
+#include "array_size.h"
 #include "hashbelt.h"
 #include "message.h"
 #include "options.h"
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define WORDS_MAX	32
 
 static struct options options;

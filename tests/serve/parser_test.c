@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "../device/tap.h"
+#include "array_size.h"
 #include "parser.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 #define VALUE_MAX	100
 

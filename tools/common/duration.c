@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array_size.h"
 #include "duration.h"
 #include "hashbelt.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Fractions are kept to this part of a unit: fine enough for 1 ms of a day. */
 #define FRACTION	1000000000ULL

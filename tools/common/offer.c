@@ -12,9 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array_size.h"
 #include "offer.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The command that prints the names of belts, as they are. */
 #define PRINT_BELTS	"hbctl completion belts"

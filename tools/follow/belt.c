@@ -15,7 +15,7 @@
 #include "status.h"
 
 /**
- * struct belt - the belt
+ * struct follow_belt - the belt
  * @handle:	bound to it, if @is_bound
  * @is_bound:	false: the belt was not there, or was destroyed
  * @count:	keys that are to be removed
@@ -27,7 +27,7 @@
  * @bytes:	the bytes of the keys
  * @name:	its name
  */
-struct belt {
+struct follow_belt {
 	struct hashbelt *handle;
 	bool is_bound;
 	unsigned int count;
@@ -41,15 +41,15 @@ struct belt {
 };
 
 /**
- * belt_open() - prepare the use of a belt
+ * follow_belt_open() - prepare the use of a belt
  * @name:	its name, shorter than HASHBELT_NAME_SIZE; it may not exist yet
- * @belt:	returned: the belt, to be closed with belt_close(); NULL after an error
+ * @belt:	returned: the belt, to be closed with follow_belt_close(); NULL after an error
  *
  * Prints an error on stderr.
  *
  * Return: 0 or a negative errno; -ENODEV: there is no device.
  */
-int belt_open(const char *name, struct belt **belt)
+int follow_belt_open(const char *name, struct follow_belt **belt)
 {
 	char text[HASHBELT_ERROR_SIZE];
 	int err;
@@ -69,10 +69,10 @@ int belt_open(const char *name, struct belt **belt)
 }
 
 /**
- * belt_close() - end the use of a belt
+ * follow_belt_close() - end the use of a belt
  * @belt:	the belt; NULL does nothing
  */
-void belt_close(struct belt *belt)
+void follow_belt_close(struct follow_belt *belt)
 {
 	if (!belt)
 		return;
@@ -81,7 +81,7 @@ void belt_close(struct belt *belt)
 }
 
 /* Notes that the belt was destroyed, which has ended all its entries. Returns @err, or 0 then. */
-static int note_gone(struct belt *belt, int err)
+static int note_gone(struct follow_belt *belt, int err)
 {
 	if (err != -EIDRM)
 		return err;
@@ -90,7 +90,7 @@ static int note_gone(struct belt *belt, int err)
 }
 
 /* Clears the belt that the handle is bound to. */
-static int clear(struct belt *belt)
+static int clear(struct follow_belt *belt)
 {
 	int err;
 
@@ -106,7 +106,7 @@ static int clear(struct belt *belt)
  * Binds the handle if there is a belt, and clears that: keys have changed while it was not bound.
  * Until then nothing is missed, as each change looks for the belt anew.
  */
-static int find(struct belt *belt)
+static int find(struct follow_belt *belt)
 {
 	int err;
 
@@ -119,7 +119,7 @@ static int find(struct belt *belt)
 }
 
 /* Carries the items out from @done on. */
-static int run_items(struct belt *belt, unsigned int *done)
+static int run_items(struct follow_belt *belt, unsigned int *done)
 {
 	unsigned int tried = 0, i;
 	int err, result;
@@ -137,12 +137,12 @@ static int run_items(struct belt *belt, unsigned int *done)
 }
 
 /**
- * belt_flush() - remove the gathered keys
+ * follow_belt_flush() - remove the gathered keys
  * @belt:	the belt
  *
  * Return: 0; another error than that the belt does not exist: entries of some keys may be there.
  */
-int belt_flush(struct belt *belt)
+int follow_belt_flush(struct follow_belt *belt)
 {
 	unsigned int done = 0;
 	int err = 0;
@@ -163,32 +163,32 @@ int belt_flush(struct belt *belt)
 }
 
 /**
- * belt_remove() - gather a key
+ * follow_belt_remove() - gather a key
  * @belt:	the belt
  * @key:	the key
  * @len:	its length, 1 to HASHBELT_KEY_MAX bytes
  *
- * The entry is removed at the next belt_flush(), or now if many are gathered.
+ * The entry is removed at the next follow_belt_flush(), or now if many are gathered.
  *
- * Return: as belt_flush().
+ * Return: as follow_belt_flush().
  */
-int belt_remove(struct belt *belt, const char *key, size_t len)
+int follow_belt_remove(struct follow_belt *belt, const char *key, size_t len)
 {
 	char *copy = belt->bytes + belt->used;
 
 	memcpy(copy, key, len);
 	belt->used += len;
 	belt->items[belt->count++] = hashbelt_item(HASHBELT_OP_REMOVE, copy, len, NULL, 0);
-	return belt->count == HASHBELT_BATCH_MAX ? belt_flush(belt) : 0;
+	return belt->count == HASHBELT_BATCH_MAX ? follow_belt_flush(belt) : 0;
 }
 
 /**
- * belt_clear() - drop all entries
+ * follow_belt_clear() - drop all entries
  * @belt:	the belt
  *
  * Return: 0; another error than that the belt does not exist: entries may be there.
  */
-int belt_clear(struct belt *belt)
+int follow_belt_clear(struct follow_belt *belt)
 {
 	int err = 0;
 
@@ -202,12 +202,12 @@ int belt_clear(struct belt *belt)
 }
 
 /**
- * belt_check() - look for the belt, if there was none, and for a new one if it was destroyed
+ * follow_belt_check() - look for the belt, if there was none, and for a new one if it was destroyed
  * @belt:	the belt
  *
- * Return: as belt_clear().
+ * Return: as follow_belt_clear().
  */
-int belt_check(struct belt *belt)
+int follow_belt_check(struct follow_belt *belt)
 {
 	struct hashbelt_info info;
 	int err = 0;
@@ -220,47 +220,47 @@ int belt_check(struct belt *belt)
 }
 
 /**
- * belt_is_there() - whether the last call has found the belt
+ * follow_belt_is_there() - whether the last call has found the belt
  * @belt:	the belt
  *
  * Return: false: there is none, or the caller has no right to it at all.
  */
-bool belt_is_there(const struct belt *belt)
+bool follow_belt_is_there(const struct follow_belt *belt)
 {
 	return belt->is_bound;
 }
 
 /**
- * belt_removed() - a counter
+ * follow_belt_removed() - a counter
  * @belt:	the belt
  *
  * Return: the number of entries that were removed by their keys.
  */
-uint64_t belt_removed(const struct belt *belt)
+uint64_t follow_belt_removed(const struct follow_belt *belt)
 {
 	return belt->removed;
 }
 
 /**
- * belt_cleared() - a counter
+ * follow_belt_cleared() - a counter
  * @belt:	the belt
  *
  * Return: how often the belt was cleared.
  */
-uint64_t belt_cleared(const struct belt *belt)
+uint64_t follow_belt_cleared(const struct follow_belt *belt)
 {
 	return belt->cleared;
 }
 
 /**
- * belt_reason() - a sentence about an error
+ * follow_belt_reason() - a sentence about an error
  * @belt:	the belt
  * @err:	the error, negative
  * @text:	space for BELT_REASON_SIZE bytes
  *
  * Return: the sentence.
  */
-const char *belt_reason(struct belt *belt, int err, char *text)
+const char *follow_belt_reason(struct follow_belt *belt, int err, char *text)
 {
 	return hashbelt_strerror(belt->handle, err, belt->call, belt->name, text,
 				 BELT_REASON_SIZE);

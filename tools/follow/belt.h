@@ -15,21 +15,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct belt;
+struct follow_belt;
 
-/* Space for each text of belt_reason(), bytes. */
+/* Space for each text of follow_belt_reason(), bytes. */
 #define BELT_REASON_SIZE	512
 
-int belt_open(const char *name, struct belt **belt);
-void belt_close(struct belt *belt);
-int belt_remove(struct belt *belt, const char *key, size_t len);
-int belt_flush(struct belt *belt);
-int belt_clear(struct belt *belt);
-int belt_check(struct belt *belt);
-bool belt_is_there(const struct belt *belt);
-uint64_t belt_removed(const struct belt *belt);
-uint64_t belt_cleared(const struct belt *belt);
-const char *belt_reason(struct belt *belt, int err, char *text);
+int follow_belt_open(const char *name, struct follow_belt **belt);
+void follow_belt_close(struct follow_belt *belt);
+int follow_belt_remove(struct follow_belt *belt, const char *key, size_t len);
+int follow_belt_flush(struct follow_belt *belt);
+int follow_belt_clear(struct follow_belt *belt);
+int follow_belt_check(struct follow_belt *belt);
+bool follow_belt_is_there(const struct follow_belt *belt);
+uint64_t follow_belt_removed(const struct follow_belt *belt);
+uint64_t follow_belt_cleared(const struct follow_belt *belt);
+const char *follow_belt_reason(struct follow_belt *belt, int err, char *text);
 
 /**
  * belt_is_refused() - whether an error stays until an administrator does something

@@ -88,7 +88,7 @@ struct follower {
 	const struct options *options;
 	const struct engine_ops *ops;
 	struct engine *engine;
-	struct belt *belt;
+	struct follow_belt *belt;
 	struct event_base *base;
 	struct event *events[EVENTS];
 	bool is_following;
@@ -126,10 +126,10 @@ static void write_metrics(struct follower *follower)
 		return;
 	metrics->is_following = follower->is_following;
 	metrics->is_replica = follower->ops->is_replica(follower->engine);
-	metrics->has_belt = belt_is_there(follower->belt);
+	metrics->has_belt = follow_belt_is_there(follower->belt);
 	metrics->delay = follower->ops->delay(follower->engine) / 1e6;
-	metrics->removed = belt_removed(follower->belt);
-	metrics->clears = belt_cleared(follower->belt);
+	metrics->removed = follow_belt_removed(follower->belt);
+	metrics->clears = follow_belt_cleared(follower->belt);
 	err = metrics_write(metrics, follower->options->metrics);
 	if (err && err != follower->metrics_error)
 		log_line(LOG_TROUBLE, "cannot write %s: %s", follower->options->metrics,
@@ -160,7 +160,7 @@ static void give_up(struct follower *follower, const char *reason)
 /* Says once that the belt has come or gone. */
 static void note_belt(struct follower *follower)
 {
-	bool has_belt = belt_is_there(follower->belt);
+	bool has_belt = follow_belt_is_there(follower->belt);
 
 	if (has_belt && !follower->had_belt)
 		log_line(LOG_TROUBLE, "there is a belt %s, which was cleared",
@@ -178,7 +178,7 @@ static void note_belt(struct follower *follower)
  */
 static int clear(struct follower *follower)
 {
-	int err = belt_clear(follower->belt), before = follower->clear_error;
+	int err = follow_belt_clear(follower->belt), before = follower->clear_error;
 	char text[BELT_REASON_SIZE];
 
 	follower->clear_error = err;
@@ -189,7 +189,7 @@ static int clear(struct follower *follower)
 		follower->is_ready = true;
 		return 0;
 	}
-	belt_reason(follower->belt, err, text);
+	follow_belt_reason(follower->belt, err, text);
 	if (belt_is_refused(err))
 		give_up(follower, text);
 	else if (err != before)
@@ -255,7 +255,7 @@ static void lose_belt(struct follower *follower, int err)
 {
 	char text[BELT_REASON_SIZE], reason[ENGINE_REASON_SIZE];
 
-	belt_reason(follower->belt, err, text);
+	follow_belt_reason(follower->belt, err, text);
 	if (belt_is_refused(err))
 		give_up(follower, text);
 	snprintf(reason, sizeof(reason), "%.*s", ENGINE_REASON_SIZE - 1, text);
@@ -301,7 +301,7 @@ static void on_removed(void *owner, const char *key, size_t len)
 		follower->metrics.unfit++;
 		return;
 	}
-	err = belt_remove(follower->belt, name, name_len);
+	err = follow_belt_remove(follower->belt, name, name_len);
 	if (err)
 		lose_belt(follower, err);
 }
@@ -324,7 +324,7 @@ static void on_told(void *owner)
 
 	if (follower->is_over)
 		return;
-	err = belt_flush(follower->belt);
+	err = follow_belt_flush(follower->belt);
 	if (err)
 		lose_belt(follower, err);
 }
@@ -430,7 +430,7 @@ static void on_timeout(evutil_socket_t fd, short what, void *arg)
 static void on_second(evutil_socket_t fd, short what, void *arg)
 {
 	struct follower *follower = arg;
-	int err = belt_check(follower->belt);
+	int err = follow_belt_check(follower->belt);
 
 	(void)fd;
 	(void)what;
@@ -512,7 +512,7 @@ static void close_follower(struct follower *follower)
 			event_free(follower->events[i]);
 	if (follower->base)
 		event_base_free(follower->base);
-	belt_close(follower->belt);
+	follow_belt_close(follower->belt);
 }
 
 /**
@@ -529,7 +529,7 @@ int follower_run(const struct options *options, const struct engine_ops *ops)
 		.metrics = { .belt = options->belt, .engine = ops->name },
 	};
 	struct engine_setup setup = { .options = options, .calls = &calls, .owner = &follower };
-	int err = belt_open(options->belt, &follower.belt);
+	int err = follow_belt_open(options->belt, &follower.belt);
 
 	if (err)
 		return err;

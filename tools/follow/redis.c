@@ -39,6 +39,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "array_size.h"
 #include "background.h"
 #include "clock.h"
 #include "log.h"
@@ -47,8 +48,6 @@
 #include "redis.h"
 #include "redis_reply.h"
 #include "tls.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Bytes that are read from a connection at once. */
 #define READ_SIZE	(64 * 1024)

@@ -16,10 +16,9 @@
 #include <sys/types.h>
 
 #include <hashbelt/client.h>
+#include "array_size.h"
 #include "hashbelt_version.h"
 #include "value.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The compiler checks arguments from @first on as those of printf(3). */
 #define __printf(format, first)	__attribute((__format__(__printf__, format, first)))

@@ -5,9 +5,8 @@
 #include <wchar.h>
 #include <wctype.h>
 
+#include "array_size.h"
 #include "top.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Between two columns. */
 #define GAP		1

@@ -65,13 +65,13 @@ void work_free(struct work *work)
 }
 
 /**
- * ttl_of() - the time-to-live that a client asks for
+ * exptime_to_ttl() - the time-to-live that a client asks for
  * @exptime:	as in the request: seconds, or a date after more than 30 days
  * @ttl_ms:	returned: for the belt
  *
  * Return: false if it is over at once.
  */
-bool ttl_of(int32_t exptime, __u64 *ttl_ms)
+bool exptime_to_ttl(int32_t exptime, __u64 *ttl_ms)
 {
 	struct timespec now;
 	int64_t left;

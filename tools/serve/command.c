@@ -91,7 +91,7 @@ enum touching {
 
 static enum touching touching_of(const struct request *request, __u64 *ttl_ms)
 {
-	if (!ttl_of(request->exptime, ttl_ms))
+	if (!exptime_to_ttl(request->exptime, ttl_ms))
 		return REMOVES;
 	return request->given && reply_time_first(request) ? TOUCHES_AFTER : TOUCHES;
 }
@@ -118,10 +118,10 @@ static struct reply *start_value(struct work *work, const struct target *target,
 	item->value_len = room;
 	if (touching == TOUCHES) {
 		item->how |= HASHBELT_AND_TOUCH;
-		ttl_of(work->request->exptime, &item->ttl_ms);
+		exptime_to_ttl(work->request->exptime, &item->ttl_ms);
 	} else if (touching == TOUCHES_AFTER) {
 		item = batch_item(work, HASHBELT_OP_TOUCH, target->key, target->key_len);
-		ttl_of(work->request->exptime, &item->ttl_ms);
+		exptime_to_ttl(work->request->exptime, &item->ttl_ms);
 	} else if (touching == REMOVES) {
 		batch_item(work, HASHBELT_OP_REMOVE, target->key, target->key_len);
 	}
@@ -208,7 +208,7 @@ static enum started start_store(struct work *work, struct client *client)
 	if (detail_is_on())
 		detail_record(request->key, request->key_len, DETAIL_SET);
 	item->version = request->unique;
-	if (!ttl_of(request->exptime, &item->ttl_ms)) {
+	if (!exptime_to_ttl(request->exptime, &item->ttl_ms)) {
 		item->ttl_ms = 0;
 		start_over(request, item);
 		return STARTED;
@@ -237,7 +237,7 @@ static enum started start_delete(struct work *work, struct client *client)
 static enum started start_touch(struct work *work, struct client *client)
 {
 	__u64 ttl_ms;
-	bool over = !ttl_of(work->request->exptime, &ttl_ms);
+	bool over = !exptime_to_ttl(work->request->exptime, &ttl_ms);
 	struct hashbelt_item *item;
 	enum started started;
 
@@ -316,7 +316,7 @@ static void start_tombstone(struct work *work, struct hashbelt_item *item)
 	const struct request *request = work->request;
 
 	/* One whose time is over at once is removed. */
-	if (!ttl_of(request->exptime, &item->ttl_ms)) {
+	if (!exptime_to_ttl(request->exptime, &item->ttl_ms)) {
 		item->ttl_ms = 0;
 		return;
 	}
@@ -399,7 +399,7 @@ static enum started start_flush(struct work *work, struct client *client)
 	if (work->replies)
 		return NOT_STARTED;
 	count(&service->counters.cmd_flush);
-	if (!ttl_of(work->request->exptime, &delay_ms) || delay_ms == HASHBELT_TTL_NEVER)
+	if (!exptime_to_ttl(work->request->exptime, &delay_ms) || delay_ms == HASHBELT_TTL_NEVER)
 		delay_ms = 0;
 	service->calls->clear_later(service->owner, delay_ms / 1000 + !!(delay_ms % 1000));
 	if (!delay_ms)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "binary.h"
+#include "clock.h"
 #include "command.h"
 #include "connection.h"
 #include "log.h"
@@ -72,14 +73,6 @@ struct connection {
 	bool has_begun;
 	bool is_broken;
 };
-
-static unsigned int seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec;
-}
 
 /* Works */
 
@@ -197,7 +190,7 @@ static void close_connection(struct connection *connection)
 
 /* Input */
 
-/* Reads what there is, up to @size bytes. Returns as read(2), or a negative errno. */
+/* Reads up to @size bytes. Returns their number, 0 at the end, or a negative errno. */
 static ssize_t receive(struct connection *connection, char *buffer, size_t size)
 {
 	ssize_t len;

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "connection.h"
 #include "listen.h"
 #include "log.h"
@@ -144,14 +145,6 @@ struct loop {
 #define READ(field)		__atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define WRITE(field, value)	__atomic_store_n(&(field), value, __ATOMIC_RELAXED)
 #define ADD(field, by)		__atomic_add_fetch(&(field), by, __ATOMIC_RELAXED)
-
-static time_t seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
 
 static void wake(int fd)
 {

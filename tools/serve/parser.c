@@ -10,9 +10,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "array_size.h"
 #include "parser.h"
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Words of a line that count; memcached does not look at more. */
 #define WORDS_MAX	23

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "array_size.h"
 #include "batch.h"
 #include "hashbelt_version.h"
 #include "log.h"
@@ -20,8 +21,6 @@
 #ifndef VERSION
 #define VERSION	HASHBELT_VERSION
 #endif
-
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Words of the command that count. */
 #define WORDS_MAX	4

@@ -114,7 +114,7 @@ static int put_sum(const struct request *request, const struct target *target,
 	item.flags = old->flags;
 	item.ttl_ms = HASHBELT_TTL_KEEP;
 	if (request->given & meta_bit('T'))
-		stays = ttl_of(request->exptime, &item.ttl_ms);
+		stays = exptime_to_ttl(request->exptime, &item.ttl_ms);
 	if (!stays)
 		item.op = HASHBELT_OP_REMOVE;
 	err = run(target, &item);
@@ -132,7 +132,7 @@ static int put_initial(const struct request *request, const struct target *targe
 	sum->len = reply_number(sum->digits, request->initial) - sum->digits;
 	item = item_of(HASHBELT_OP_PUT, target, sum->digits, sum->len);
 	item.how = HASHBELT_IF_ABSENT;
-	if (!ttl_of(request->vivify, &item.ttl_ms))
+	if (!exptime_to_ttl(request->vivify, &item.ttl_ms))
 		return 0;
 	err = run(target, &item);
 	sum->version = item.version;
@@ -309,7 +309,7 @@ static int put_first(const struct request *request, const struct target *target,
 
 	item.how = HASHBELT_IF_ABSENT;
 	item.flags = request->flags;
-	if (!ttl_of(request->vivify, &item.ttl_ms))
+	if (!exptime_to_ttl(request->vivify, &item.ttl_ms))
 		return 0;
 	err = run(target, &item);
 	meta->version = item.version;
@@ -412,13 +412,14 @@ static void begin_fill(const struct request *request, struct filling *filling)
 	if (given & meta_bit('u'))
 		fill->item.how |= HASHBELT_NO_REFRESH;
 	if (given & meta_bit('N')) {
-		filling->is_over = !ttl_of(request->vivify, &filling->ttl_ms);
+		filling->is_over = !exptime_to_ttl(request->vivify, &filling->ttl_ms);
 		fill->lease_ms = filling->ttl_ms;
 		if (fill->lease_ms > HASHBELT_TTL_MAX_MS)
 			fill->lease_ms = HASHBELT_TTL_MAX_MS;
 	}
 	if (given & meta_bit('R') &&
-	    (!ttl_of(request->recache, &fill->ahead_ms) || fill->ahead_ms == HASHBELT_TTL_NEVER))
+	    (!exptime_to_ttl(request->recache, &fill->ahead_ms) ||
+	     fill->ahead_ms == HASHBELT_TTL_NEVER))
 		fill->ahead_ms = 0;
 }
 
@@ -504,7 +505,7 @@ static void touch(const struct request *request, const struct target *target,
 
 	if (!(request->given & meta_bit('T')) || filling->is_stale)
 		return;
-	if (!ttl_of(request->exptime, &item.ttl_ms))
+	if (!exptime_to_ttl(request->exptime, &item.ttl_ms))
 		item.op = HASHBELT_OP_REMOVE;
 	if (!reply_time_first(request))
 		filling->fill.item.ttl_ms = item.ttl_ms;
