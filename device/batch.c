@@ -25,7 +25,10 @@ static __always_inline int return_result(struct hashbelt_item __user *to,
 					 put_user(item->result, &to->result);
 }
 
-/* As return_result(), but of a get that has failed only what it returns: the rest was not read. */
+/*
+ * Copies out what an item returns that may have failed: of a get only what it returns then, because
+ * the rest was not read.
+ */
 static int return_got(struct hashbelt_item __user *to, const struct hashbelt_item *item)
 {
 	if (!item->result || item->op != HASHBELT_OP_GET)
@@ -210,8 +213,8 @@ static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table
 }
 
 /*
- * Goes on with a get of a run whose first try has failed, as get_again(). @got: returned: what is
- * to be copied out.
+ * Goes on with a get of a run whose first try has failed, with the kernel's copies of item and key.
+ * @got: returned: what is to be copied out.
  */
 static noinline void get_run_again(struct hashbelt_belt *belt, const struct gets *run, u32 n,
 				   struct hashbelt_item *got)
@@ -222,7 +225,7 @@ static noinline void get_run_again(struct hashbelt_belt *belt, const struct gets
 		.op = HASHBELT_OP_GET, .how = from->how, .key = from->key,
 		.key_len = from->key_len, .value = from->value, .value_len = from->value_len,
 	};
-	got->result = hb_get_again(belt, got, from->words);
+	got->result = hb_get(belt, got, from->words, HB_GET_PLAIN);
 }
 
 /*
@@ -358,7 +361,10 @@ static __always_inline void look_ahead(struct hashbelt_belt *belt, struct puts *
 	rcu_read_unlock();
 }
 
-/* Makes the puts of a run. Returns as make_gets(). Entries that are not needed become stock. */
+/*
+ * Makes the puts of a run. Entries that are not needed become stock. Returns the number of puts up
+ * to one whose result cannot be copied out: then that is in @got, and @made is set.
+ */
 static __always_inline u32 make_puts(struct hashbelt_belt *belt, struct puts *run, u32 count,
 				     struct hashbelt_item __user *items,
 				     struct hashbelt_item *got, bool *made)
@@ -392,8 +398,8 @@ static __always_inline u32 make_puts(struct hashbelt_belt *belt, struct puts *ru
 
 /*
  * Makes the plain puts with which @items begins, RUN_MAX at most, whose entries are of one size
- * class. Their memory is allocated together. As for gets, a step of all puts is made before the
- * next step. Returns as get_run().
+ * class. Their memory is allocated together. Each step of all puts is made before the next step.
+ * Returns their number. If @made, there is one more, whose result is in @got.
  */
 static __always_inline u32 put_some(struct hashbelt_belt *belt, struct puts *run,
 				    struct hashbelt_item __user *items, u32 count,
@@ -420,7 +426,8 @@ static __always_inline u32 put_some(struct hashbelt_belt *belt, struct puts *run
 /*
  * Makes the plain puts with which @items begins, as long as they are many. The entries that one run
  * does not need serve the next run. Neither an entry nor memory for one is held while the task
- * waits for a page fault. Returns as get_run().
+ * waits for a page fault. Returns their number. If @made, there is one more, whose result is in
+ * @got.
  */
 static u32 put_run(const struct hb_session *session, struct hashbelt_item __user *items, u32 count,
 		   struct hashbelt_item *got, bool *made)

@@ -57,11 +57,11 @@ static int before_next_try(const struct hashbelt_item *item, int err, u32 len, u
 }
 
 /*
- * @key: the kernel's copy. A try that fails may have overwritten the key in user space, so no later
- * try reads that.
+ * A get, with as many tries as it needs. @key: the kernel's copy, in words (belt/ground/hash.h). A
+ * try that fails may have overwritten the key in user space.
  */
-static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item *item,
-			       const u64 *key, const enum hb_get_kind kind)
+int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key,
+	   enum hb_get_kind kind)
 {
 	int err = hb_get_prepare(belt, key, item->key_len, item);
 	unsigned int faults = 0;
@@ -84,21 +84,6 @@ static __always_inline int get(struct hashbelt_belt *belt, struct hashbelt_item 
 			hb_window_ask(belt, key, item->key_len, item->value_len);
 		return err;
 	}
-}
-
-/*
- * A get for other files; @stale: also of an entry in its grace time. @key: in words (hash.h).
- */
-int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key, bool stale)
-{
-	return stale ? get(belt, item, key, HB_GET_STALE) :
-		       get(belt, item, key, HB_GET_ANY);
-}
-
-/* Goes on with a plain get of a batch whose first try has failed. @key: the kernel's copy. */
-int hb_get_again(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *key)
-{
-	return get(belt, item, key, HB_GET_PLAIN);
 }
 
 /* An entry with the key and value of an item. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
@@ -130,9 +115,11 @@ static struct hashbelt_entry *read_entry(struct hashbelt_belt *belt, struct hb_c
 }
 
 /*
- * A put that allocates no memory: its value is copied into the entry that is there. Returns as
- * hb_put(), and HB_PUT_NEEDS_ENTRY also if the page of the key or of the value is not there. No
- * copy of them is left.
+ * A put that allocates no memory: its value is copied into the entry that is there. No copy of key
+ * and value is left.
+ *
+ * Return: the outcome of hb_put(); HB_PUT_NEEDS_ENTRY also if the page of the key or of the value
+ * is not there.
  */
 static noinline int put_copy(struct hashbelt_belt *belt, struct hashbelt_item *item)
 {
@@ -153,7 +140,11 @@ static noinline int put_copy(struct hashbelt_belt *belt, struct hashbelt_item *i
 	return outcome;
 }
 
-/* A put with an entry of its own, which it may not need. Returns as hb_put(). */
+/*
+ * A put with an entry of its own, which it may not need.
+ *
+ * Return: the outcome of hb_put(), or an error of read_entry().
+ */
 static int put_entry(struct hashbelt_belt *belt, struct hb_client *client,
 		     struct hashbelt_item *item)
 {
@@ -266,7 +257,7 @@ static int do_key(struct hashbelt_belt *belt, struct hashbelt_item *item, u32 op
 {
 	switch (op) {
 	case HASHBELT_OP_GET:
-		return hb_get(belt, item, key, false);
+		return hb_get(belt, item, key, HB_GET_ANY);
 	case HASHBELT_OP_TOUCH:
 		return hb_touch(belt, key, item->key_len, item);
 	case HASHBELT_OP_REMOVE:
@@ -316,32 +307,12 @@ static bool returns_item(int err)
 }
 
 /* Copies the key of a get in. False, after a page fault for instance: no part of it is left. */
-static __always_inline bool get_key(u64 *key, const struct hashbelt_item *item)
+static __always_inline bool read_key(u64 *key, const struct hashbelt_item *item)
 {
 	if (!hb_copy_key(key, item->key, item->key_len))
 		return true;
 	memzero_explicit(key, item->key_len);
 	return false;
-}
-
-/*
- * One try of a plain get, under RCU. After errors but -ENOENT get_again() goes on with @key, which
- * is not needed after other results: then no copy of it is left. @asks: for a slot of the window.
- */
-static __always_inline int get_plain(const struct hb_session *session, struct hashbelt_item *item,
-				     u64 *key, const bool asks)
-{
-	struct hashbelt_belt *belt = session->named->belt;
-	int err = -EAGAIN;
-	u32 len;
-
-	if (session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead))
-		err = try_get(belt, item, key, hb_clock_now(&belt->clock), HB_GET_PLAIN, &len);
-	if (asks && !err)
-		hb_window_ask(belt, key, item->key_len, item->value_len);
-	if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE && hb_is_done(err))
-		memzero_explicit(key, item->key_len);
-	return err;
 }
 
 /*
@@ -367,14 +338,34 @@ long hb_call_item(struct hb_file *file, struct hashbelt_item __user *arg, u32 op
 	return err;
 }
 
+/* One try of a plain get, under RCU. */
+static __always_inline int try_get_of_session(const struct hb_session *session,
+					      struct hashbelt_item *item, u64 *key, const bool asks)
+{
+	struct hashbelt_belt *belt = session->named->belt;
+	int err = -EAGAIN;
+	u32 len;
+
+	if (session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead))
+		err = try_get(belt, item, key, hb_clock_now(&belt->clock), HB_GET_PLAIN, &len);
+	if (asks && !err)
+		hb_window_ask(belt, key, item->key_len, item->value_len);
+	if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE && hb_is_done(err))
+		memzero_explicit(key, item->key_len);
+	return err;
+}
+
 /*
+ * The first try of a plain get. After errors but -ENOENT finish_get() goes on with @key, which is
+ * not needed after other results: then no copy of it is left. @asks: for a slot of the window.
+ *
  * Finds the session and its belt under RCU, without a reference: those of gets would be the only
  * words that threads write which share a descriptor. Both stay until rcu_read_unlock(): a file
  * gives up its session before that drops its reference to the belt, and either is freed a grace
  * period after its last reference is dropped.
  */
-static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_item *item, u64 *key,
-					 const bool asks)
+static __always_inline int try_get_of_file(struct hb_file *file, struct hashbelt_item *item,
+					   u64 *key, const bool asks)
 {
 	const struct hb_session *session;
 	int err = -EAGAIN;
@@ -382,7 +373,7 @@ static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_i
 	rcu_read_lock();
 	session = rcu_dereference(file->session);
 	if (session)
-		err = get_plain(session, item, key, asks);
+		err = try_get_of_session(session, item, key, asks);
 	rcu_read_unlock();
 	return err;
 }
@@ -391,14 +382,14 @@ static __always_inline int get_under_rcu(struct hb_file *file, struct hashbelt_i
  * Goes on with a plain get whose first try has failed, and returns all errors. That try may have
  * written the value over the key, and over the item: of both, the copies are used that it had.
  */
-static noinline long get_again(struct hb_file *file, struct hashbelt_item __user *arg,
-			       struct hashbelt_item *item, u64 *key)
+static noinline long finish_get(struct hb_file *file, struct hashbelt_item __user *arg,
+				struct hashbelt_item *item, u64 *key)
 {
 	struct hb_session *session = hb_session_get(file, HASHBELT_MAY_READ);
 	int err = PTR_ERR_OR_ZERO(session);
 
 	if (!err) {
-		err = get(session->named->belt, item, key, HB_GET_PLAIN);
+		err = hb_get(session->named->belt, item, key, HB_GET_PLAIN);
 		hb_session_put(session);
 	}
 	/* For a belt with HASHBELT_WIPE, perhaps the one to which the file was bound before. */
@@ -414,7 +405,7 @@ static noinline long get_again(struct hb_file *file, struct hashbelt_item __user
  * A get that is no plain one, or whose key could not be copied in. One that is plain but that it
  * asks for a slot of the window is almost as cheap as a plain one.
  */
-static noinline long get_other(struct hb_file *file, struct hashbelt_item __user *arg)
+static noinline long get_with_modifiers(struct hb_file *file, struct hashbelt_item __user *arg)
 {
 	struct hashbelt_item item HB_UNINITIALIZED;
 	u64 key[KEY_WORDS] HB_UNINITIALIZED;
@@ -425,24 +416,24 @@ static noinline long get_other(struct hb_file *file, struct hashbelt_item __user
 	if (!(item.how & HASHBELT_TO_WINDOW))
 		return hb_call_item(file, arg, HASHBELT_OP_GET);
 	item.how &= ~HASHBELT_TO_WINDOW;
-	if (!hb_is_plain_get(&item, 0) || !get_key(key, &item))
+	if (!hb_is_plain_get(&item, 0) || !read_key(key, &item))
 		return hb_call_item(file, arg, HASHBELT_OP_GET);
-	err = get_under_rcu(file, &item, key, true);
+	err = try_get_of_file(file, &item, key, true);
 	if (likely(!err))
 		return hb_return_item(arg, &item, false) ? -EFAULT : 0;
 	if (err == -ENOENT)
 		return err;
 	item.how |= HASHBELT_TO_WINDOW;
-	return get_again(file, arg, &item, key);
+	return finish_get(file, arg, &item, key);
 }
 
 /*
- * A get. Any but a plain one is made by get_other(), which copies the item in again. So is one
- * whose key could not be copied in. Nothing has been copied out then.
+ * A get. get_with_modifiers() makes any but a plain one, and one whose key could not be copied in:
+ * it copies the item in again. Nothing has been copied out then.
  */
 long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 {
-	/* The pointer is stored for get_again(): registers are scarce here. */
+	/* The pointer is stored for finish_get(): registers are scarce here. */
 	struct {
 		u64 words[KEY_WORDS];
 		u64 from;
@@ -452,16 +443,16 @@ long hb_call_get(struct hb_file *file, struct hashbelt_item __user *arg)
 
 	if (hb_copy_get(&item, arg))
 		return -EFAULT;
-	if (unlikely(!hb_is_plain_get(&item, 0) || !get_key(key.words, &item)))
-		return get_other(file, arg);
+	if (unlikely(!hb_is_plain_get(&item, 0) || !read_key(key.words, &item)))
+		return get_with_modifiers(file, arg);
 	key.from = item.key;
-	err = get_under_rcu(file, &item, key.words, false);
+	err = try_get_of_file(file, &item, key.words, false);
 	if (likely(!err))
 		return hb_return_item(arg, &item, false) ? -EFAULT : 0;
 	if (err == -ENOENT)
 		return err;
 	/* A copy of the item: its own address is passed to no call, so it stays in registers. */
-	return get_again(file, arg, &(struct hashbelt_item){
+	return finish_get(file, arg, &(struct hashbelt_item){
 		.key = key.from, .key_len = item.key_len, .how = item.how,
 		.value = item.value, .value_len = item.value_len,
 	}, key.words);

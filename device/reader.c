@@ -193,8 +193,9 @@ static ssize_t try_read(struct hb_session *session, struct iov_iter *to, u32 *ne
 }
 
 /*
- * As try_read(), and brings pages in, which may take any time: this call holds no event meanwhile.
- * -EINTR: the task is being killed.
+ * Tries to read, and brings pages in between tries, which may take any time: this call holds no
+ * event meanwhile. Returns the bytes that were copied, or an error of try_read(); -EINTR: the task
+ * is being killed.
  */
 static ssize_t read_some(struct hb_session *session, struct iov_iter *to)
 {

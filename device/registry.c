@@ -122,9 +122,10 @@ static struct hb_user *user_find(kuid_t uid)
 /* Returns 0 if a user may have one belt more; NULL: a belt without an account. */
 static int may_add(const struct hb_user *user)
 {
-	/* Module parameters: the kernel sets them by plain writes. */
+	/* A module parameter: the kernel sets it by plain writes. */
 	unsigned int most = data_race(READ_ONCE(hb_max_belts));
-	unsigned int most_of_user = data_race(READ_ONCE(hb_user_max_belts)); /* likewise */
+	/* A module parameter: the kernel sets it by plain writes. */
+	unsigned int most_of_user = data_race(READ_ONCE(hb_user_max_belts));
 
 	/* Users leave an eighth to belts without an account, as with the module's memory. */
 	if (belts >= (user ? most - most / 8 : most))
@@ -134,7 +135,10 @@ static int may_add(const struct hb_user *user)
 	return 0;
 }
 
-/* As user_find(), but makes a missing user; NULL: no memory. Drops names_lock for a while. */
+/*
+ * The user of @uid; a missing one is made, with a reference to the account; NULL: no memory. Drops
+ * names_lock for a while.
+ */
 static struct hb_user *user_find_or_add(kuid_t uid)
 {
 	struct hb_user *user = user_find(uid), *spare;

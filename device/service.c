@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ioctls on locks, fill leases and requests. As in item.c. A call may sleep: the reference to
- * its session, which run_call() holds, keeps the belt.
+ * The ioctls on locks, fill leases and requests. Each copies what it needs from user space once. A
+ * call may sleep: the reference to its session, which run_call() holds, keeps the belt.
  */
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
@@ -109,7 +109,7 @@ static int get_stale(struct hashbelt_belt *belt, const u64 *key, struct hashbelt
 	int err = -ENOENT;
 
 	if (fill->how & HASHBELT_STALE)
-		err = hb_get(belt, &fill->item, key, true);
+		err = hb_get(belt, &fill->item, key, HB_GET_STALE);
 	if (!err && !fill->item.ttl_ms)
 		fill->state |= HASHBELT_STALE;
 	return err;
@@ -152,7 +152,7 @@ static int do_fill(struct hashbelt_belt *belt, struct hb_client *client, const u
 	do {
 		fill->item.value_len = size;
 		fill->item.ttl_ms = ttl_ms;
-		err = hb_get(belt, &fill->item, key, false);
+		err = hb_get(belt, &fill->item, key, HB_GET_ANY);
 		if (!err && fill->ahead_ms)
 			return fill_ahead(belt, client, key, fill);
 		if (err == -ENOENT)

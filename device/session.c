@@ -32,7 +32,10 @@ int hb_session_deny(const struct hb_session *session, u32 needs)
 	return -EPERM;
 }
 
-/* Makes @client, which may be NULL, that of a session that has none. As hb_session_client(). */
+/*
+ * Makes @client, which may be NULL, that of a session that has none. Returns the client that the
+ * session has then, or an error.
+ */
 static struct hb_client *set_client(struct hb_session *session, struct hb_client *client)
 {
 	struct hb_client *spare = client;

@@ -25,8 +25,8 @@
  * @ref:	one for the descriptor, one for each call that goes on
  * @acks:	events that are read stay in @in_flight until they are acknowledged; a reader reads
  *		this once for each call, without @lock
- * @requests:	reads return the descriptor's completed requests; likewise, but a waiting reader is
- *		woken when it changes
+ * @requests:	reads return the descriptor's completed requests; a reader reads this once for each
+ *		call, without @lock, and a waiting reader is woken when it changes
  * @in_flight:	events that were read, owned by this session
  * @lost:	sum of @lost in the records that were read; 0 once @lost_sequence is acknowledged
  * @lost_sequence: that of the last of these records that has a @lost

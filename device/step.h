@@ -4,16 +4,8 @@
 #define _HASHBELT_STEP_H
 
 #include "belt/keys/get.h"
+#include "item.h"
 #include "user.h"
-
-/**
- * enum hb_get_kind - what a get may do; constant where it is inlined
- * @HB_GET_PLAIN:	neither touches nor returns old values; its item stays in registers
- * @HB_GET_RUN:	likewise, of a batch, with page faults disabled
- * @HB_GET_ANY:	may touch
- * @HB_GET_STALE:	may touch, and return the value of an entry in its grace time
- */
-enum hb_get_kind { HB_GET_PLAIN, HB_GET_RUN, HB_GET_ANY, HB_GET_STALE };
 
 /*
  * Copies a value out under RCU. -EFAULT: perhaps after a page fault. The value may begin at any

@@ -81,7 +81,7 @@ static __u64 now_ms(void)
 	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
 }
 
-/* As open_device(), after a reload of the module has ended. */
+/* Opens the device after a reload of the module has ended. Returns a descriptor, or an error. */
 static int open_at_last(const char *device)
 {
 	const struct timespec step = { .tv_nsec = CLOSED_STEP * 1000000L };

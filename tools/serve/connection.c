@@ -41,8 +41,8 @@
  * @event:	for its socket
  * @client:	for its requests
  * @worker:	its worker
- * @prev:	in the worker's list
- * @next:	likewise
+ * @prev:	the one before it in the worker's list
+ * @next:	the one behind it
  * @tls:	its encryption; NULL for none
  * @held:	bytes of a request that is not whole
  * @held_len:	their number

@@ -55,7 +55,7 @@
  * @address:	its address, "" if it is no host
  * @port:	its port
  * @table:	the table's name as an identifier, quoted
- * @sequence:	the name of the sequence of tokens, likewise
+ * @sequence:	the name of the sequence of tokens as an identifier, quoted
  * @deadline:	when the answer that is waited for must be there, as clock_ms()
  * @statement_ms: the server ends a statement of this connection after so many milliseconds
  * @fresh:	nothing was asked since we connected: @deadline holds on

@@ -197,9 +197,9 @@ int hashbelt_advance(struct hashbelt *belt, __u64 ms);
 /**
  * hashbelt_item() - an item of a batch
  * @op:		the operation
- * @key:	the key, must stay where it is until hashbelt_batch()
+ * @key:	the key, must stay where it is until hashbelt_batch() returns
  * @key_len:	its length, bytes
- * @value:	put: the value; get: the buffer; else NULL. Likewise
+ * @value:	put: the value; get: the buffer; else NULL. Must stay where it is as well
  * @value_len:	its length or size, bytes
  *
  * Return: the item, to which a condition, a time-to-live and flags may be added.
