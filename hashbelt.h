@@ -872,8 +872,9 @@ struct hashbelt_request {
  * HASHBELT_TO_WINDOW.
  *
  * The hash of a key begins as @seed ^ length of the key. hashbelt_window_mix() adds the key's words
- * of 8 bytes: those that do not reach the end of the key, and then its last 8 bytes. A shorter key
- * is one word, filled up with zeros. The set is the hash modulo @sets, and the tag its upper half.
+ * of 8 bytes, in the processor's byte order: those that do not reach the end of the key, and then
+ * its last 8 bytes. A shorter key is one word, its bytes followed by zeros. The set is the hash
+ * modulo @sets, and the tag its upper half.
  */
 struct hashbelt_window {
 	__u32 layout;
@@ -889,8 +890,8 @@ struct hashbelt_window {
 
 /*
  * Adds a word of a key to its hash: the product of 128 bits, its upper half folded into its lower
- * one. Keys that differ only in their last bytes, which are the upper bits of a word, so differ in
- * all bits of their hashes.
+ * one. The product alone carries a difference into higher bits only, and keys may differ in the
+ * upper bits of a word only: in their last bytes on little-endian processors, else in their first.
  */
 static inline __u64 hashbelt_window_mix(__u64 hash, __u64 word)
 {
