@@ -50,13 +50,15 @@ static inline void test_bits(struct tap_place place, unsigned long request, void
 	int err;
 
 	for (bit = 0; bit < 8 * size; bit++) {
+		size_t at = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? size - 1 - bit / 8 : bit / 8;
+
 		if (bit < 64 && allowed & 1ULL << bit)
 			continue;
-		bytes[bit / 8] ^= 1 << bit % 8;
+		bytes[at] ^= 1 << bit % 8;
 		err = call(belt, request, argument);
 		if (err != -EINVAL && !wrong++)
 			note("expected EINVAL for bit %u, found %s", bit, error_name(err));
-		bytes[bit / 8] ^= 1 << bit % 8;
+		bytes[at] ^= 1 << bit % 8;
 	}
 	tap_ok(place, "EINVAL for each bit, and everything as it was", !wrong && undisturbed(),
 	       "%s: EINVAL for each bit", description);

@@ -55,9 +55,16 @@ valid() {
 		awk -f "$(dirname "$0")/json.awk" "$temporary/out" 2>&1)"
 }
 
-# asleep PID - whether the process is in an ioctl, system call 16
+# The processor's numbers of the system calls ioctl and write.
+case $(uname -m) in
+x86_64) ioctl=16 write=1 ;;
+aarch64) ioctl=29 write=64 ;;
+s390x) ioctl=54 write=4 ;;
+esac
+
+# asleep PID - whether the process is in an ioctl
 asleep() {
-	grep -q '^16 ' "/proc/$1/syscall" 2>/dev/null
+	grep -q "^$ioctl " "/proc/$1/syscall" 2>/dev/null
 }
 
 # end PID... - wait until each process has ended, and kill it after 30 s; sets status

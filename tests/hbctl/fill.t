@@ -40,7 +40,7 @@ begin() {
 waiting() {
 	[ "$(for pid in $pids; do
 		cat "/proc/$pid/syscall"
-	done | grep -c '^16 ')" = "$1" ]
+	done | grep -c "^$ioctl ")" = "$1" ]
 }
 
 # filling NAME ARGUMENT... - run get --fill in the background, with a command that prints what is

@@ -227,7 +227,7 @@ done
 hbctl unlock x --owner d
 # shellcheck disable=SC2317 # called by at_last
 is_writing() {
-	grep -q '^1 ' "/proc/$1/syscall" 2>/dev/null
+	grep -q "^$write " "/proc/$1/syscall" 2>/dev/null
 }
 # A pipe that is full
 mkfifo "$temporary/pipe"

@@ -15,6 +15,9 @@ from tap import PATIENCE, BeltCase, Child, at_last, hashbelt, in_thread, main
 
 from hashbelt._library import library
 
+# The processor's number of the system call ioctl.
+IOCTL = {"x86_64": "16", "aarch64": "29", "s390x": "54"}[os.uname().machine]
+
 
 class Locks(BeltCase):
     def pinned(self, **settings):
@@ -403,7 +406,7 @@ def waits_in_lock(task):
             words = file.read().split()
     except OSError:
         return False
-    return words[0] == "16" and int(words[2], 16) & 0xff == 0x50
+    return words[0] == IOCTL and int(words[2], 16) & 0xff == 0x50
 
 
 main()

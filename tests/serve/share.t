@@ -15,6 +15,10 @@ client = server.connect()
 other = server.connect()
 
 
+# The processor's number of the system call ioctl, with a blank.
+IOCTL = {'x86_64': '16 ', 'aarch64': '29 ', 's390x': '54 '}[os.uname().machine]
+
+
 def left(key):
     """Milliseconds left of an entry; None if it has no deadline."""
     return entry(on, key).get('ttl_ms', 'no entry')
@@ -171,7 +175,7 @@ equal('mg N of a missing key wins', ('VA', 'W'), (won[0], won[-1]))
 equal('mg N of another client loses', 'Z', other.ask('mg page N30 c v').split()[-1])
 filler = subprocess.Popen(['hbctl', '-b', 'main', 'get', 'page', '--fill', '--', 'echo', 'not', 'this'],
                           stdout=subprocess.PIPE)
-at_last(lambda: open(f'/proc/{filler.pid}/syscall', encoding='ascii').read().startswith('16 '))
+at_last(lambda: open(f'/proc/{filler.pid}/syscall', encoding='ascii').read().startswith(IOCTL))
 token = next(word[1:] for word in won if word[0] == 'c')
 equal("the winner's ms stores", 'HD', client.ask(f'ms page 5 C{token} T100', 'value'))
 equal('hbctl get --fill waits for the winner, and prints its value', b'value', filler.communicate()[0])
