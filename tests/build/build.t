@@ -72,14 +72,15 @@ module() {
 		W=1 C=2 CF=-D__CHECK_ENDIAN__
 }
 
-# old_module VERSION PATCHLEVEL - print what is wrong, unless the build for a kernel of that version ends with one
-# sentence, and compiles nothing.
-old_module() {
+# unfit_module SENTENCE VARIABLE... - print what is wrong, unless the build for a kernel with these variables ends with
+# that sentence alone, and compiles nothing.
+unfit_module() {
+	sentence=$1
+	shift
 	rm -rf "$temporary/old"
-	"$tests/module.sh" "$("$tests/vm/kernel.sh" headers)" "$temporary/old" VERSION="$1" PATCHLEVEL="$2" \
+	"$tests/module.sh" "$("$tests/vm/kernel.sh" headers)" "$temporary/old" "$@" \
 		>"$temporary/said" 2>&1 && echo "expected an error"
 	grep -v '^make' "$temporary/said" >"$temporary/sentence"
-	sentence="hashbelt builds for Linux 5.10 and later, and this is $1.$2: "
 	if ! grep -q "$sentence" "$temporary/sentence" || [ "$(wc -l <"$temporary/sentence")" != 1 ]; then
 		cat "$temporary/said"
 	fi
@@ -304,10 +305,13 @@ silent "the client library builds for arm64" cross aarch64 library
 silent "structures of hashbelt.h have the same layout on s390x (big-endian)" cross s390x layout
 silent "the client library builds for s390x" cross s390x library
 silent "the module builds for the stock kernel with W=1 and sparse without a warning" module
-for old in "4 19" "5 9"; do
-	# shellcheck disable=SC2086 # two words
-	silent "the build for Linux $old ends with a sentence that names the kernels that work" old_module $old
+for old in 4.19 5.9; do
+	silent "the build for Linux $old ends with a sentence that names the kernels that work" \
+		unfit_module "hashbelt builds for Linux 5.10 and later, and this is $old: " \
+		VERSION="${old%.*}" PATCHLEVEL="${old#*.}"
 done
+silent "the build for a kernel of 32 bits ends with a sentence that names the kernels that work" \
+	unfit_module "hashbelt builds for 64-bit kernels, and this one has 32 bits: " CONFIG_64BIT=
 silent "the module builds for arm64 without a warning" cross_module arm64
 silent "the module builds for s390x without a warning" cross_module s390x
 is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
