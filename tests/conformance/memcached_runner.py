@@ -228,7 +228,8 @@ class Meta(Protocol):
         by, initial = step.get("by"), step.get("initial")
         flags = [f"D{abs(by)}", "MI" if by >= 0 else "MD", "v"]
         if initial is not None:
-            flags += [f"N{exptime(step)}", f"J{initial + by}"]
+            first = initial + by if by >= 0 else max(initial + by, 0)
+            flags += [f"N{exptime(step)}", f"J{first}"]
         return {"sum": int(self._ask(step, "ma", *flags)[1]["value"])}
 
     def do_put_many(self, step):
