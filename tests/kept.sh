@@ -98,7 +98,8 @@ gather() {
 	for directory in lib lib64; do
 		[ -e $directory ] || ln -s usr/$directory $directory
 	done
-	ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
+	[ ! -d lib/x86_64-linux-gnu ] ||
+		ln -sf ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 lib64/ld-linux-x86-64.so.2
 	mkdir -p usr/bin
 	for programs in bin sbin usr/sbin; do
 		[ ! -d $programs ] || find $programs -mindepth 1 -exec mv -f -t usr/bin {} +

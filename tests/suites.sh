@@ -22,6 +22,7 @@ examples=$(cd "$top" && echo tests/examples/*.t)	# tests of the programs of exam
 # Tests of the interface that are run in 32 bits: those that depend on the size of a word, and
 # two that together make every call with every wrong argument.
 narrow=$(sed -n 's|^narrow := ||p' "$tests/Makefile")
+newest=${NEWEST:-trixie-backports}	# the suite of Debian whose kernel is the newest one; NEWEST=experimental for the next
 image=''	# the kernel that guests boot; empty: the stock kernel
 
 # need PACKAGE... - install packages that a suite needs.
@@ -258,8 +259,8 @@ suite_memory() {
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
 		memory/drain_test memory/evict_test
 	# Reclaim differs between kernels.
-	for debian in trixie trixie-backports; do
-		memory_on $debian
+	for debian in trixie "$newest"; do
+		memory_on "$debian"
 	done
 }
 
@@ -864,10 +865,10 @@ suite_kernels() {
 	done
 }
 
-# The newest released kernel of Debian 13, from its backports: what it does differently is not known yet.
+# The newest released kernel, from the backports of Debian 13: what it does differently is not known yet.
 suite_newest_kernels() {
 	# shellcheck disable=SC2046 # lists of names, split on purpose
-	matrix trixie-backports SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test)
+	matrix "$newest" SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test)
 }
 
 # The oldest kernel that the module builds for, that of Debian 11: stand-ins of belt/ground/compat.h take the place of
@@ -880,8 +881,8 @@ suite_oldest_kernels() {
 
 # The headers of each kernel at hand.
 suite_headers() {
-	for debian in bullseye bookworm trixie sid trixie-backports; do
-		one "headers/probes-$debian" "$tests/matrix/probes.t" $debian
+	for debian in bullseye bookworm trixie sid "$newest"; do
+		one "headers/probes-$debian" "$tests/matrix/probes.t" "$debian"
 	done
 	for debian in bullseye trixie; do
 		one "headers/vendor-$debian" "$tests/matrix/vendor.t" $debian
@@ -1014,26 +1015,51 @@ suite_rt() (
 		on_other rt "" x86_64 4 PREEMPT_RT
 )
 
-# use_arm64 SUITE - give the next guests programs for arm64.
-use_arm64() {
+# use_processor SUITE PROCESSOR - give the next guests programs for another processor. Sets root, the directory with
+# its libraries.
+use_processor() {
 	[ ! "$listing" ] || return 0
 	log=$logs/$1.programs
-	compiler=$("$tests/cross/kernel.sh" arm64 compiler 2>"$log") &&
-		flock "$logs/arm64.lock" make -s -C "$tests" programs \
-			O="$top/.cache/build/arm64" CC="$compiler" >>"$log" 2>&1 &&
-		payload=$top/.cache/build/arm64/payload && return
-	bail_out "programs-$1" "$log" "no programs for arm64"
+	root=$("$tests/python/root.sh" "$2" 2>"$log") &&
+		compiler=$("$tests/cross/kernel.sh" "$2" compiler 2>>"$log") &&
+		PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_LIBDIR=$(echo "$root"/usr/lib/*-linux-gnu/pkgconfig) \
+			flock "$logs/$2.lock" make -s -C "$tests" cross O="$top/.cache/build/$2" \
+			CC="$compiler --sysroot=$root" >>"$log" 2>&1 &&
+		payload=$top/.cache/build/$2/payload && return
+	bail_out "programs-$1" "$log" "no programs for $2"
 	return 1
 }
 
+# on_processor PROCESSOR NAME - run the tests of the interface, those of the bindings, and the exchange of belts with
+# x86 on Debian's kernel for another processor, which uname calls NAME.
+on_processor() {
+	stock=$payload
+	use_processor "$1" "$1" &&
+		use_build "$1" "$1" "$tests/cross/kernel.sh" "$1" module --user || return
+	on_other "$1" "--machine $1" "$2" 4 none
+	[ "$listing" ] || "$tests/conformance/payload.sh" "$payload" "$top/.cache/build/$1/tools" \
+		"$top/.cache/build/$1/conformance" "$payload-bindings" "$1" >"$logs/$1-bindings.log" 2>&1 || {
+		bail_out "$1-bindings" "$logs/$1-bindings.log" "no payload with the runners"
+		return
+	}
+	payload=$payload-bindings
+	judge=tests/conformance/judge.py
+	# shellcheck disable=SC2046 # names without spaces
+	guest "$1-bindings" "--machine $1 --memory 2048" "$judge library" "$judge python" "$judge hbctl" \
+		"$judge memcached-meta" "$judge memcached-text" $(cd "$top" && echo tests/python/*_test.py)
+	one exchange "$tests/cross/exchange.t" "$1" "$stock" "$payload"
+}
+
 suite_arm64() (
-	use_arm64 arm64 &&
-		use_build arm64 "arm64" "$tests/cross/kernel.sh" arm64 module --user &&
-		on_other arm64 "--machine arm64" aarch64 4 none
+	on_processor arm64 aarch64
+)
+
+suite_s390x() (
+	on_processor s390x s390x
 )
 
 suite_arm64_pages() (
-	use_arm64 arm64-pages && use_kernel arm64-pages arm64 &&
+	use_processor arm64-pages arm64 && use_kernel arm64-pages arm64 &&
 		on_other arm64-pages "--machine arm64 --memory 2048" aarch64 64 PREEMPT
 )
 

@@ -6,8 +6,9 @@
 #
 #   release       print its release, such as 6.1.0-56-cloud-arm64
 #   compiler      print the path of a gcc for that processor
-#   image         print the path of the image to boot (arm64 only)
-#   busybox       print the path of a statically linked busybox (arm64 only)
+#   image         print the path of the image to boot
+#   busybox       print the path of a statically linked busybox
+#   console       print the path of the module for more consoles (s390x only)
 #   module [--user] DIRECTORY [ARGUMENT]...
 #                 build the module in DIRECTORY, and with --user the one that uses it;
 #                 each ARGUMENT is for make
@@ -15,8 +16,8 @@
 # The packages of the cross compilers conflict with gcc-multilib, which the tests need as
 # well. So this script unpacks them, the headers and the image into the cache, and installs
 # none of them. The compiler and the headers find their other parts (binutils, C library,
-# kbuild) by links to this machine's. The first call downloads 55 MB; later calls download
-# nothing: to get a newer kernel of Debian, remove the cached directory.
+# kbuild) by links to this machine's. The first call downloads 55 MB, for s390x 80; later calls
+# download nothing: to get a newer kernel of Debian, remove the cached directory.
 unset CDPATH
 
 # shellcheck source=tests/kept.sh
@@ -77,7 +78,7 @@ download() {
 	gcc=$(requires 'gcc-[0-9]*')
 	set -- "$gcc-$triple" "cpp-${gcc#*-}-$triple" "libgcc-${gcc#*-}-dev-$processor-cross" \
 		"linux-headers-${release%"-$flavour"}-common" "linux-headers-$release:$processor"
-	[ ! "$bootable" ] || set -- "$@" "$(image_package)" "busybox-static:$processor"
+	set -- "$@" "$(image_package)" "busybox-static:$processor"
 	(cd "$work/packages" && apt apt-get download "$@")
 	echo "$release" >"$work/release"
 	echo "$gcc" >"$work/gcc"
@@ -100,9 +101,10 @@ headers() {
 		"$work/headers/usr/src/linux-headers-$release/Makefile"
 }
 
-# guest - unpack image and busybox. An image for arm64 is not compressed.
+# guest - unpack image, the module for consoles and busybox. An image for arm64 or s390x is not compressed.
 guest() {
 	unpack 'linux-[ib]*' "$work" -O --wildcards './*/vmlinuz*' >"$work/image"
+	[ ! "$console" ] || unpack 'linux-[ib]*' "$work" -O --wildcards "./*/$console.ko" >"$work/console"
 	unpack 'busybox-*' "$work" -O --wildcards './*bin/busybox' >"$work/busybox"
 	chmod 755 "$work/busybox"
 }
@@ -111,7 +113,7 @@ assemble() {
 	download
 	compiler
 	headers
-	[ ! "$bootable" ] || guest
+	guest
 	rm -r "$work/packages" "$work/lists" "$work/cache"
 }
 
@@ -129,16 +131,16 @@ module() {
 		CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
 }
 
-processor=${1-} bootable='' user=''
+processor=${1-} console='' user=''
 case $processor in
-arm64) triple=aarch64-linux-gnu flavour=cloud-arm64 bootable=yes ;;
-s390x) triple=s390x-linux-gnu flavour=s390x ;;
+arm64) triple=aarch64-linux-gnu flavour=cloud-arm64 ;;
+s390x) triple=s390x-linux-gnu flavour=s390x console=virtio_console ;;
 *) fail "neither arm64 nor s390x: $processor" ;;
 esac
 verb=${2-}
 case $verb$# in
-release2 | compiler2) ;;
-image2 | busybox2) [ "$bootable" ] || fail "no guest for $processor" ;;
+release2 | compiler2 | image2 | busybox2) ;;
+console2) [ "$console" ] || fail "$processor needs no module for its consoles" ;;
 module[3-9])
 	[ "$3" != --user ] || {
 		user=--user
@@ -147,7 +149,7 @@ module[3-9])
 	mkdir -p "$3"
 	directory=$(cd "$3" && pwd)
 	;;
-*) fail "usage: kernel.sh PROCESSOR release|compiler|image|busybox|module DIRECTORY" ;;
+*) fail "usage: kernel.sh PROCESSOR release|compiler|image|busybox|console|module DIRECTORY" ;;
 esac
 
 host=$(dpkg --print-architecture)
@@ -159,7 +161,7 @@ gcc=$(cat "$kept/gcc")
 case $verb in
 release) cat "$kept/release" ;;
 compiler) echo "$kept/toolchain/bin/$triple-$gcc" ;;
-image | busybox) echo "$kept/$verb" ;;
+image | busybox | console) echo "$kept/$verb" ;;
 module)
 	shift 3
 	module "$directory" "$@"

@@ -46,11 +46,12 @@ static inline void test_bits(struct tap_place place, unsigned long request, void
 			     void *field, size_t size, __u64 allowed, const char *description)
 {
 	unsigned char *bytes = field;
+	const bool little = *(const unsigned char *)&(const __u16){ 1 };
 	unsigned int bit, wrong = 0;
 	int err;
 
 	for (bit = 0; bit < 8 * size; bit++) {
-		size_t at = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? size - 1 - bit / 8 : bit / 8;
+		size_t at = little ? bit / 8 : size - 1 - bit / 8;
 
 		if (bit < 64 && allowed & 1ULL << bit)
 			continue;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# payload.sh PAYLOAD TOOLS PYTHON [full|pypy|SUITE] - make the payload PYTHON of the guest that runs the tests of this
-# folder. It has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the
+# payload.sh PAYLOAD TOOLS PYTHON [full|pypy|SUITE|PROCESSOR] - make the payload PYTHON of the guest that runs the tests of
+# this folder. It has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the
 # package, its examples, and the Python of root.sh.
 set -eu
 unset CDPATH
@@ -21,7 +21,10 @@ cp -p "$top/docs/python.md" "$python/docs"
 cp -rp "$top/examples/python" "$python/examples"
 cp -rp "$top/bindings/python/hashbelt" "$python/bindings/python"
 "$top/bindings/python/generate.py" "$python/bindings/python/hashbelt/_abi.py"
-for place in "$python/host" "$python/host/later"; do
-	[ ! -d "$place/usr" ] || cp -p "$tools/libhashbelt.so.0" "$place/usr/lib/x86_64-linux-gnu"
+for place in "$python"/host/usr/lib/*-linux-gnu "$python"/host/later/usr/lib/*-linux-gnu; do
+	[ ! -d "$place" ] || cp -p "$tools/libhashbelt.so.0" "$place"
 done
-"$tests/vm/copy.sh" --libraries "$python/host" "$python/hbctl"
+case ${4-} in
+arm64 | s390x) rm -rf "$python/host/usr/include" "$python"/host/usr/lib/*/*.a ;;
+*) "$tests/vm/copy.sh" --libraries "$python/host" "$python/hbctl" ;;
+esac

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh [full|pypy|SUITE] - print the path of a directory with Python and frameworks of this machine's Debian, for the
-# root directory of a guest. With "full" they are those of Debian 12, and there are servers for these as well; in
-# /later the Python of Debian 13, with Django 4.2 and Flask-Session; and in /django Django's own tests of caches,
-# as 3.2/tests and 4.2/tests. With a suite of Debian, trixie or sid, there are, instead of all that, in /later its
-# Python and its frameworks; with "pypy" the PyPy of unstable.
+# root.sh [full|pypy|SUITE|PROCESSOR] - print the path of a directory with Python and frameworks of this machine's
+# Debian, for the root directory of a guest. With "full" they are those of Debian 12, and there are servers for these as
+# well; in /later the Python of Debian 13, with Django 4.2 and Flask-Session; and in /django Django's own tests of
+# caches, as 3.2/tests and 4.2/tests. With a suite of Debian, trixie or sid, there are, instead of all that, in /later
+# its Python and its frameworks; with "pypy" the PyPy of unstable. With a PROCESSOR, arm64 or s390x, all is that of this
+# machine's Debian for it, with headers and libraries for a cross compiler.
 #
 # cache.sh keeps the directory. The first call takes half a minute, or a minute with an argument. To get newer
 # releases, remove it. Needs root.
@@ -17,6 +18,7 @@ python=python3,python3-pytest,python3-gevent,python3-eventlet
 frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
 flask=python3-flask-caching,python3-flask-limiter
 hbctl=libinih1,libjson-c5,libsmartcols1,libncursesw6	# what hbctl needs
+developed=libc6-dev,libjson-c-dev,libncurses-dev,libinih-dev,libsmartcols-dev,libevent-dev,libssl-dev,libsystemd-dev
 later=python3,python3-pytest,python3-django,python3-flask-session,python3-msgspec
 servers=gunicorn,python3-fastapi,python3-uvicorn,$flask
 
@@ -24,7 +26,8 @@ servers=gunicorn,python3-fastapi,python3-uvicorn,$flask
 # Python's own tests.
 remove_texts() {
 	find usr/share -mindepth 1 -maxdepth 1 ! -name zoneinfo -exec rm -rf {} +
-	rm -rf usr/include var etc dev tmp
+	rm -rf var etc dev tmp
+	[ "$processor" ] || rm -rf usr/include
 	shorten
 	find usr/lib/python3 -name '*.po' -delete
 	find usr/lib/python3 -name '*.mo' ! -path '*/en/*' -delete
@@ -80,17 +83,26 @@ bootstrap() {
 		move_tests "$work/root/later" 4.2
 		trim_later
 		;;
+	arm64 | s390x)
+		extract "$release" "$python,$frameworks,$developed" "$work/root" --architectures="$kind"
+		;;
 	*) extract "$release" "$python,$frameworks" "$work/root" ;;
 	esac
 	cd "$work/root"
 	remove_texts
 	gather
-	compile "$work/root"
+	[ "$processor" ] || {
+		compile "$work/root"
+		return
+	}
+	# This machine's Python is of the same release, and writes the same files.
+	/usr/bin/python3 -m compileall -q --invalidation-mode unchecked-hash -s . -p / usr/lib/python3 usr/lib/python3.*
 }
 
 case $#${1-} in
-0 | 1full | 1pypy | 1trixie | 1sid) ;;
-*) fail "usage: root.sh [full|pypy|trixie|sid]" ;;
+0 | 1full | 1pypy | 1trixie | 1sid) processor= ;;
+1arm64 | 1s390x) processor=$1 ;;
+*) fail "usage: root.sh [full|pypy|trixie|sid|arm64|s390x]" ;;
 esac
 kind=${1-}
 [ "$(id -u)" = 0 ] || fail "only root can make a root directory"

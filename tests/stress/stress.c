@@ -549,7 +549,8 @@ int main(int argc, char **argv)
 	printf("# refreshes that could be checked: %ju\n", (uintmax_t)atomic_load(&proven));
 	/* On a slow machine other threads run more often between the two gets of a check. */
 	least = operations / PER_PROVEN < PROVEN ? operations / PER_PROVEN : PROVEN;
-	snprintf(promise, sizeof(promise), "at least %ju refreshes can be checked", (uintmax_t)least);
+	snprintf(promise, sizeof(promise), "at least %ju refreshes can be checked",
+		 (uintmax_t)least);
 	failed += report(atomic_load(&proven) >= least, promise);
 	failed += report(adds_up(&steady) & adds_up(&moving),
 			 "counters and scans agree on the entries of both belts");

@@ -22,7 +22,8 @@
 #                          run.sh makes, and answers on PATH.out
 #   --keep DIRECTORY       leave kernel.log, output.log, qemu.log there
 #   --image FILE           a kernel, vmlinuz or vmlinux, instead of the stock one
-#   --machine pc|arm64     the processor; arm64 is always emulated (pc)
+#   --machine pc|arm64|s390x
+#                          the processor; others than that of a pc are always emulated (pc)
 #   --accel kvm|tcg        use this accelerator without a trial
 #
 # Exit status: 124 if the guest was silent for too long; 125 if the guest ended without a
@@ -76,7 +77,7 @@ complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 permitted=$((4096 | 8192 | 32768 | 262144))
 
 silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
-count='' shift=0 numa='' monitor='' interactive='' machine=pc emulator=qemu-system-x86_64
+count='' shift=0 numa='' console='' monitor='' interactive='' machine=pc emulator=qemu-system-x86_64
 work='' guest='' reader='' watcher='' terminal=''
 
 # cleanup - end the guest, the reader and the watcher, restore the terminal, remove temporary files.
@@ -118,7 +119,8 @@ set_option() {
 		case $2 in
 		pc) ;;
 		arm64) emulator=qemu-system-aarch64 accel=tcg ;;
-		*) fail "$1: neither pc nor arm64: $2" ;;
+		s390x) emulator=qemu-system-s390x accel=tcg ;;
+		*) fail "$1: none of pc, arm64 and s390x: $2" ;;
 		esac
 		machine=$2
 		;;
@@ -155,6 +157,7 @@ archive() {
 	mkdir -p "$root/bin" "$root/payload"
 	cp "$busybox" "$root/bin/busybox"
 	cp "$here/init" "$root/init"
+	[ ! "$console" ] || cp "$console" "$root/virtio_console.ko"
 	chmod 755 "$root/init"
 	cp -a "$payload/." "$root/payload/"
 	chmod -R u+rwX,go+rX,go-w "$root/payload"
@@ -243,6 +246,10 @@ machine() {
 		# The cheapest algorithm of pointer authentication for an emulator.
 		qemu "$@" -machine virt,gic-version=3 -accel tcg,thread=multi \
 			-smp "$sockets" -cpu max,pauth-impdef=on -append "$line $append"
+	elif [ "$machine" = s390x ]; then
+		# The console waits for room for its messages.
+		qemu "$@" -machine s390-ccw-virtio -accel tcg,thread=multi -smp "$sockets" -cpu max \
+			-append "${line#* } console=ttysclp0 sclp_con_drop=0 $append"
 	elif [ "$count" ]; then
 		qemu "$@" -accel tcg,thread=single -smp 1 \
 			-cpu max,cx16=off,rdrand=off,rdseed=off \
@@ -259,13 +266,16 @@ machine() {
 }
 
 # attach CHARDEV... - sets ports to the options for the guest's serial ports ttyS0, ttyS1 and so
-# on. Only a PC has several; others get PCI cards.
+# on. Only a PC has several; an arm64 gets PCI cards. A s390x has a console of its own, which is the
+# first, and consoles of virtio.
 attach() {
 	ports=
 	for chardev; do
-		case $machine in
-		pc) ports="$ports -serial chardev:$chardev" ;;
-		*) ports="$ports -device pci-serial,chardev=$chardev" ;;
+		case $machine$ports in
+		pc*) ports="$ports -serial chardev:$chardev" ;;
+		arm64*) ports="$ports -device pci-serial,chardev=$chardev" ;;
+		s390x) ports="-device sclpconsole,chardev=$chardev -device virtio-serial-ccw" ;;
+		s390x*) ports="$ports -device virtconsole,chardev=$chardev" ;;
 		esac
 	done
 }
@@ -421,7 +431,7 @@ complain() {
 	}
 }
 
-# provide - install the emulator; sets busybox, and image unless given.
+# provide - install the emulator; sets busybox, image unless given, and console if the machine needs it.
 provide() {
 	case $machine in
 	pc)
@@ -429,10 +439,13 @@ provide() {
 			busybox=/bin/busybox &&
 			image=${image:-$("$here/kernel.sh" image)}
 		;;
-	arm64)
-		flock "$cache/lock" "$here/../need.sh" qemu-system-arm cpio &&
-			busybox=$("$here/../cross/kernel.sh" arm64 busybox) &&
-			image=${image:-$("$here/../cross/kernel.sh" arm64 image)}
+	*)
+		emulated=qemu-system-arm
+		[ "$machine" = arm64 ] || emulated=qemu-system-misc
+		flock "$cache/lock" "$here/../need.sh" $emulated cpio &&
+			busybox=$("$here/../cross/kernel.sh" "$machine" busybox) &&
+			image=${image:-$("$here/../cross/kernel.sh" "$machine" image)} || return
+		[ "$machine" = arm64 ] || console=$("$here/../cross/kernel.sh" "$machine" console)
 		;;
 	esac
 }
@@ -459,7 +472,7 @@ payload=$1
 shift
 : "${silence:=$([ "$interactive" ] && echo 0 || echo 300)}"
 
-[ "$count$machine" != yesarm64 ] || fail "--count-instructions is for the machine pc only"
+[ "$machine" = pc ] || [ ! "$count" ] || fail "--count-instructions is for the machine pc only"
 mkdir -p "$cache" ${keep:+"$keep"}
 provide || exit 125
 [ -r "$image" ] || fail "no such kernel: $image"
