@@ -31,6 +31,8 @@ sources() {
 open_root "$release" && list_kernels && cp -r "$top/.cache/build/rpm/." "$root/packages" || exit 1
 # The rpm of Debian 12 refuses to install anything without this option, and later ones do not know it.
 enter 'rpm --force-debian --version' >"$temporary/log" 2>&1 && force=--force-debian || force=''
+# With this program DKMS would link the module of one kernel for others.
+enter 'printf "#!/bin/sh\necho \"\$@\" >>/weak\n" >/usr/sbin/weak-modules && chmod 755 /usr/sbin/weak-modules'
 enter 'rpm --initdb && cd /usr && mkdir -p lib/modules-load.d lib/sysusers.d share/licenses share/man/man4'
 files >"$temporary/files"
 
@@ -48,6 +50,7 @@ result "RPM on Debian $release: the sources of the version before are gone" \
 /var/lib/dkms/hashbelt/$newer" "$(sources)")"
 result "RPM on Debian $release: the package can be removed" "$(rpm_runs -e hashbelt-dkms)"
 result "RPM on Debian $release: no kernel has the module after that" "$(modules)"
+result "RPM on Debian $release: DKMS links no module for other kernels" "$(cat "$root/weak" 2>/dev/null)"
 files >"$temporary/left"
 result "RPM on Debian $release: the files after the removal are those before the installation" \
 	"$(diff "$temporary/files" "$temporary/left" | grep '^[<>]')"

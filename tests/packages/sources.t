@@ -77,6 +77,11 @@ rpm_names() {
 		2>/dev/null | grep -v -e '-debug' | LC_ALL=C sort
 }
 
+# python_packages RELEASE - print the packages for Python that hashbelt.spec has on that release of RHEL.
+python_packages() {
+	rpmspec -q --define "rhel $1" --qf '%{name}\n' "$top/hashbelt.spec" | grep python || :
+}
+
 # files - print the files below the directory into which make has installed.
 files() {
 	(cd "$staged" && find . ! -type d | LC_ALL=C sort)
@@ -133,6 +138,10 @@ hashbelt-server
 hbctl
 hbctl-store
 python3-hashbelt' '' rpm_names
+for rhel in 9 10; do
+	is "on RHEL $rhel, hashbelt.spec has these packages for Python" 0 \
+		"$([ $rhel = 9 ] || echo python3-hashbelt)" '' python_packages $rhel
+done
 result "rpmbuild builds another release of the same version, and a newer version" \
 	"$(succeeds build_rpms "$version" 2; succeeds build_rpms 99.0.0 1)"
 result "make uninstall removes what make install put, and no other file" "$(uninstalled)"
