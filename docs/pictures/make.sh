@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# make.sh [--check|--draw] - make the pictures in README.md, docs/performance.md and docs/measurements.md.
+# make.sh [--check|--draw] - make the pictures in README.md and docs/performance.md.
 #
 #	--draw	from belt.picture, info.txt, top.txt and bench.json in this directory
 #	--check	print the names of pictures that --draw would change
