@@ -17,6 +17,11 @@
 # From tools/hbctl/settings_list.h:
 #
 #	docs/hbctl.1			the options of create
+#
+# From paragraphs "Hostile user: ACTION; result: RESULT." in the heads of tests. A paragraph without a
+# result names a further test of an action:
+#
+#	tests/hostile.md		a row for each action
 # shellcheck disable=SC2317 # functions that each() calls
 set -eu
 unset CDPATH
@@ -123,6 +128,35 @@ options() {
 		{ print ".Op Fl -" $1 text }' "$work/setting_list"
 }
 
+# hostile - print a row for each thing that a hostile user does, in the order of the tests.
+hostile() {
+	# shellcheck disable=SC2016 # the backquotes are Markdown
+	git ls-files 'tests/*.c' | xargs awk '
+		function end_paragraph(	parts, test) {
+			test = "`" FILENAME "`"
+			gsub(/tests\/|\.c/, "", test)
+			sub(/\.$/, "", text)
+			split(text, parts, "; result: ")
+			if (!(parts[1] in tests))
+				order[++count] = parts[1]
+			else
+				test = tests[parts[1]] ", " test
+			tests[parts[1]] = test
+			if (parts[2])
+				result[parts[1]] = parts[2]
+			text = ""
+		}
+		sub(/^ \* Hostile user: /, "") { text = $0; next }
+		text && sub(/^ \* /, "") { text = text " " $0; next }
+		text { end_paragraph() }
+		END {
+			print "\n| a hostile user | result | test |\n| --- | --- | --- |"
+			for (i = 1; i <= count; i++)
+				print "| " order[i] " | " result[order[i]] " | " tests[order[i]] " |"
+			print ""
+		}'
+}
+
 # replace LIST FILE COMMAND... - print the file with the output of the command in the place of the
 # part that comes from the list.
 replace() {
@@ -181,4 +215,5 @@ each Counters docs/hashbelt.4 items
 each Counters docs/hbctl.1 fields
 each Counters tests/hbctl/recorded.prom families
 each Settings docs/hbctl.1 options
+each 'Hostile users' tests/hostile.md hostile
 exit $failed

@@ -3,6 +3,9 @@
  * expired_test - at each limit, entries that have expired make room for new ones before their
  * bucket falls off: in the belt of the put and in the other belts of its account, also where they
  * stand behind entries that live. Restores all parameters. Needs the superuser.
+ *
+ * Hostile user: fills its account with 1000 belts in which nothing has expired; result: a put at
+ * the limit looks at each once, and at none of another account.
  */
 #define _GNU_SOURCE
 #include <sys/resource.h>

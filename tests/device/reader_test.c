@@ -2,6 +2,9 @@
 /*
  * reader_test - hostile readers of a window: what a process that may only read can do with a
  * mapping, what it finds in its pages, and what that costs others.
+ *
+ * Hostile user: maps a window 1000 times; result: `DESTROY` takes 6 to 11 ms, and frees its pages
+ * at once.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

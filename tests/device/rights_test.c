@@ -5,6 +5,15 @@
  * Each row of the table is a user, the owner, group and mode of a belt, and the flags with
  * which the device is opened. A process of that user tries every request. A request without
  * the right returns EPERM and changes nothing; all others succeed.
+ *
+ * Hostile user: is uid 0 of a container; result: 0 of 21 requests on root's belts succeed; it has
+ * the limits of a user.
+ *
+ * Hostile user: makes a belt under a well-known name first; result: `OPEN` that demands the owner
+ * opens 0 of 17 such belts.
+ *
+ * Hostile user: passes a descriptor to a privileged program; result: the program makes 0 of 12
+ * kinds of requests that the user may not make.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>

@@ -5,6 +5,8 @@
  * Waiting in read(2), poll(2) and epoll(7), by level and by edge; everything that ends a
  * wait; and several readers, on one descriptor and on several. A reader that is stuck in a
  * page fault delays no other reader.
+ *
+ * Hostile user: stalls 1000 puts, 1000 gets and 200 reads of events in page faults.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

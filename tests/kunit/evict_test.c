@@ -2,6 +2,9 @@
 /*
  * Eviction, and limits that it keeps. Guarantees 13 and 14 of docs/guarantees.md. Sources are
  * included of which cases call static functions.
+ *
+ * Hostile user: leaves no memory for a larger index; result: a chain has 64 entries on average at
+ * most.
  */
 #include <kunit/test.h>
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fill leases, and waiting for a key to be filled. Guarantee 20 of docs/guarantees.md. */
+/*
+ * Fill leases, and waiting for a key to be filled. Guarantee 20 of docs/guarantees.md.
+ *
+ * Hostile user: registers 1,000,000 requests, or any number of waits, for a key.
+ */
 #include <kunit/test.h>
 
 #include "belt/room/evict.h"

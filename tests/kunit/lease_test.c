@@ -4,6 +4,8 @@
  *
  * A waiter is a task of its own. On one CPU and without preemption it runs when the case
  * sleeps, so a case sees the belt after a hand-over and before the waiter has woken.
+ *
+ * Hostile user: registers 1,000,000 requests, or any number of waits, for a key.
  */
 #include <kunit/test.h>
 

@@ -3,6 +3,9 @@
  * The registry: how long a listing of belts holds the lock of their names, which each open and
  * close of the device needs. device/rights.c and device/registry.c are included, so that a case can
  * count.
+ *
+ * Hostile user: makes any number of belts that another user may not see; result: `NEXT` looks at
+ * 256 names at most under the lock that `open` and `close` need.
  */
 #include <kunit/test.h>
 #include <linux/cred.h>

@@ -2,6 +2,8 @@
 /*
  * Requests: registering, completing, cancelling, timeouts, limits, and reading completions.
  * Guarantee 19 of docs/guarantees.md.
+ *
+ * Hostile user: registers 1,000,000 requests, or any number of waits, for a key.
  */
 #include <kunit/test.h>
 

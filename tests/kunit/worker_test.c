@@ -4,6 +4,12 @@
  * docs/guarantees.md. worker.c is included, so that a case can take its steps one by one.
  *
  * Belt time is moved by hand.
+ *
+ * Hostile user: keeps the workqueue of its account busy; result: polling tasks of other accounts
+ * are woken.
+ *
+ * Hostile user: gives up 20 belts with 60,000 entries; result: `CREATE` of another user at its
+ * limit does not wait for them.
  */
 #include <kunit/test.h>
 

@@ -14,6 +14,12 @@
  * Each call queues the worker of a belt. The processor then has four tasks, however many belts
  * Alice has: Bob's process, Alice's, the one worker of all of Alice's belts, and the kernel's work
  * that frees the entries.
+ *
+ * Hostile user: makes 1000 belts whose entries come round every millisecond; result: 46 to 47 % of
+ * a processor for a process that computes; 50 % beside a second process.
+ *
+ * Hostile user: fills and clears 1000 belts in a loop; result: 27 % of a processor for a process
+ * that computes, one of four tasks.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>

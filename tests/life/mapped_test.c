@@ -6,6 +6,9 @@
  *
  * For a guest whose time is the number of instructions that it has executed, with one processor.
  * Alice maps a window many times and destroys its belt. Meanwhile Bob maps and unmaps Bob's window.
+ *
+ * Hostile user: ends a window that is mapped 40,000 times; result: another user maps one within 7
+ * ms.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>

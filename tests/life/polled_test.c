@@ -7,6 +7,9 @@
  * For a guest whose time is the number of instructions that it has executed, with one processor:
  * the worst case, because the kernel's workers then share a processor with each task. Alice polls
  * 100,000 descriptors of Alice's belt. Bob waits for events of Bob's belt.
+ *
+ * Hostile user: polls 100,000 descriptors; result: an event takes 6500 instructions (7200 with
+ * one); another user's poller wakes within 34 us (99 %), and 10 ms at most.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>

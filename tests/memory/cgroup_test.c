@@ -9,6 +9,8 @@
  *	cgroup_test [1]
  *
  * Uses a cgroup of version 1 with the argument 1, otherwise one of version 2.
+ *
+ * Hostile user: fills a container with a belt; result: no process is killed.
  */
 #define _GNU_SOURCE
 #include <sys/mount.h>

@@ -4,6 +4,9 @@
  *
  * For a guest whose time is the number of instructions that it has executed: a nanosecond is one
  * instruction. Needs the superuser.
+ *
+ * Hostile user: makes 2000 belts; result: the shrinker takes 5700 instructions for an entry, and
+ * delays another task by 1.1 ms.
  */
 #define _GNU_SOURCE
 #include <sys/resource.h>

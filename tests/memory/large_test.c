@@ -5,6 +5,9 @@
  * A put reserves the room that it makes, so the other tasks cannot take all of it. This test bounds
  * how many entries a large put evicts. It counts them with the trace point hashbelt_evict, for its
  * own process alone: the other tasks evict entries as well. Needs the superuser and tracefs.
+ *
+ * Hostile user: fills an evicting belt while another task puts 1 MiB; result: the put evicts 1.02
+ * times its size, beside two writers.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>

@@ -9,6 +9,10 @@
  * confined to the first processor, on which the test has a real-time priority meanwhile. It is
  * confined before the belt is made: a work item that is queued again while it runs stays on the
  * processors that it runs on. Needs the superuser.
+ *
+ * Hostile user: registers 1,000,000 requests, or any number of waits, for a key; result: a put of
+ * the key ends 64, and takes 23 to 24 times as long as one of an untouched key; the worker ends the
+ * others.
  */
 #define _GNU_SOURCE
 #include <sched.h>
