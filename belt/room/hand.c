@@ -2,21 +2,12 @@
 /*
  * The hands: which plain entry leaves a full belt.
  *
- * The hand of a shard goes through its plain entries in the order of their deadlines, lap after
- * lap, as in SIEVE (Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024). It skips the entries
- * that were read since it last passed them, and evicts the others. Two rules are not in SIEVE:
+ * The order is that of SIEVE (Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024), with terms
+ * and ghosts, which SIEVE has not. docs/design.md, "Which entry goes", has rules and an example.
  *
- * - A skipped entry is safe for the rest of the *term*, which ends with a lap that has evicted less
- *   than half as many entries as the shard has. Entries are inserted anywhere in deadline order, so
- *   a single lap may be too short to be read in.
- * - The hand skips a new entry once if its key had left not long before, and so has a ghost. Where
- *   many entries that were safe in the last term are not read in this one, the keys in use change
- *   (@shifts), and the new entry is safe for the term. Ghosts are ignored where most new entries
- *   have one (@common).
- *
- * The hand that is furthest behind moves: that of the least lap, and then of the least deadline. So
- * the hands go through the belt as one would. Of equal hands that of the put's shard moves, so that
- * a shard gives up as many entries as it gets. Readers set marks without a lock.
+ * The hand that is furthest behind moves: that of the least lap, and then of the least deadline. Of
+ * equal hands that of the put's shard moves, so that a shard gives up as many entries as it gets.
+ * Readers set marks without a lock.
  */
 #include <linux/compiler.h>
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The window of a belt. A reader of it takes part in no lock: each change that it must not miss
- * first empties the slot. docs/races.md has the order of the steps, docs/window.md the reader.
- *
- * Which entries get a slot: a get asks for one if its reader has not found the entry in the window.
- * An entry that was asked for twice, not long apart, gets the place of the entry of its set with
- * the least heat, if that is 0. Otherwise the heat of the whole set is lowered. A reader makes each
- * 64th of its hits a get that asks, which raises the heat.
+ * first empties the slot. docs/races.md has the order of the steps, docs/window.md the reader, and
+ * which entries get a slot.
  */
 #include <linux/fs.h>
 #include <linux/log2.h>

@@ -121,6 +121,63 @@ static void an_entry_that_was_read_is_passed(struct kunit *test)
 	}
 }
 
+/* The example of docs/design.md, "Which entry goes": a letter is a key. */
+static const struct {
+	char put;
+	char leaves;
+	const char *read;	/* after the put */
+} example_rows[] = {
+	{ 'K', 'A', "" },
+	{ 'L', 'C', "" },
+	{ 'M', 'D', "" },
+	{ 'N', 'F', "" },
+	{ 'O', 'G', "" },
+	{ 'P', 'I', "JKLMOP" },
+	{ 'Q', 'N', "" },
+	{ 'R', 'Q', "E" },
+	{ 'S', 'B', "" },
+	{ 'T', 'H', "" },
+	{ 'U', 'J', "" },
+};
+
+static void put_letter(struct kunit *test, struct hashbelt_belt *belt, char letter)
+{
+	unsigned int second = letter == 'N' ? 1 : 2 * (letter - 'A' + 1);
+
+	KUNIT_ASSERT_EQ(test, put_ttl(belt, key_in_shard(belt, letter - 'A'), second * 1000), 0);
+}
+
+static void read_letters(struct kunit *test, struct hashbelt_belt *belt, const char *letters)
+{
+	for (; *letters; letters++)
+		KUNIT_ASSERT_TRUE(test, get(belt, key_in_shard(belt, *letters - 'A')));
+}
+
+static bool has_letter(struct hashbelt_belt *belt, char letter)
+{
+	return has(belt, key_in_shard(belt, letter - 'A'));
+}
+
+static void ten_entries_leave_as_the_design_says(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, 10, 500);
+	unsigned int i;
+	char letter;
+
+	for (letter = 'A'; letter <= 'J'; letter++)
+		put_letter(test, belt, letter);
+	read_letters(test, belt, "BEH");
+	for (i = 0; i < ARRAY_SIZE(example_rows); i++) {
+		KUNIT_EXPECT_TRUE(test, has_letter(belt, example_rows[i].leaves));
+		put_letter(test, belt, example_rows[i].put);
+		KUNIT_EXPECT_EQ(test, entries_of(belt), 10ULL);
+		KUNIT_EXPECT_FALSE_MSG(test, has_letter(belt, example_rows[i].leaves),
+				       "a put of %c does not evict %c", example_rows[i].put,
+				       example_rows[i].leaves);
+		read_letters(test, belt, example_rows[i].read);
+	}
+}
+
 static void a_get_without_refresh_leaves_no_mark(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 10, 5);
@@ -728,6 +785,7 @@ static void a_skewed_stream_misses_less_often_than_by_deadline(struct kunit *tes
 static struct kunit_case unread_test_cases[] = {
 	KUNIT_CASE_PARAM(unread_entries_leave_in_the_order_of_their_buckets, bucket_gen_params),
 	KUNIT_CASE(an_entry_that_was_read_is_passed),
+	KUNIT_CASE(ten_entries_leave_as_the_design_says),
 	KUNIT_CASE(a_get_without_refresh_leaves_no_mark),
 	KUNIT_CASE(a_touch_a_replacing_put_and_an_addition_mark_an_entry),
 	KUNIT_CASE(a_new_entry_has_no_mark),
