@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # cost.sh --update - count the instructions of each operation, and write the counts to
-# tests/bench/instructions, with which the suite cost compares, and to docs/performance.md.
+# tests/bench/instructions, with which the suite cost compares.
 #
 # cost.sh --reference KERNEL-AND-COMPILER - print the counts to compare with: those of that file.
 # If they were made with another kernel or compiler, a change of a count may not be the module's.
@@ -37,7 +37,6 @@ update() {
 		cat "$work/first"
 	} >"$work/file"
 	cp "$work/file" "$file"
-	"$here/plot.sh" --draw
 	echo "$file is written: commit it with the change that it belongs to"
 }
 

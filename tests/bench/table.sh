@@ -3,7 +3,8 @@
 #
 # table.sh FILE TABLE - print a table, as Markdown, of the lines that figures.sh has printed.
 #
-#	instructions, ratios	of the scenario peers, by peer and operation
+#	ratios			of the scenario peers, by peer and operation
+#	instructions		likewise, of those that docs/performance.md compares
 #	times			of the scenario times, likewise: the cheapest slices, as multiples of the
 #				floor. Slices in which other work took the processor do not count
 #	sizes			of the scenario sizes, by operation and size
@@ -13,7 +14,6 @@
 #	python			of the scenario python, by peer and operation, as multiples of the floor
 #	expiry			of the scenario expiry, by peer and some of the percentiles
 #	native			of the scenario native, by number of keys and contestant, in nanoseconds
-#	counted			of the file instructions, by operation
 set -eu
 
 "$(dirname "$0")/../need.sh" jq
@@ -67,7 +67,9 @@ idle_bytes() {
 file=$1
 case $2 in
 instructions)
-	pick "$(of peers cost) | [.peer, .operation, (.cost | $(in_places 0))]" | pivot instructions
+	pick "$(of peers cost) | select((.operation | IN(\"touch\", \"remove\") | not) and
+		(.peer | IN(\"bpf-hash-malloc\", \"bpf-lru\") | not)) |
+		[.peer, .operation, (.cost | $(in_places 0))]" | pivot instructions
 	;;
 ratios) pick "$(of peers cost) | [.peer, .operation, (.ratio | $(in_places 2))]" | pivot ratio ;;
 times)
@@ -104,10 +106,6 @@ expiry)
 	;;
 native)
 	pick "$(of native cost) | [.entries, .peer, (.cost | $(in_places 0))]" | pivot "keys"
-	;;
-counted)
-	sed -n 's/^\([^#].*\) \([0-9]*\)$/\1\tinstructions\t\2/p' "$(dirname "$0")/instructions" |
-		pivot operation
 	;;
 *)
 	echo "table.sh: no such table: $2" >&2
