@@ -60,7 +60,7 @@ enum hashbelt_op {
 #define HASHBELT_AND_TOUCH	0x08	/* get: set the deadline as well */
 #define HASHBELT_NO_REFRESH	0x10	/* get: leave deadline and counters of gets alone */
 #define HASHBELT_NO_VALUE	0x20	/* get: all but the value's bytes */
-#define HASHBELT_BOUND		0x40	/* put, lock, fill: goes with the descriptor */
+#define HASHBELT_BOUND		0x40	/* put, lock, fill: goes with the descriptor; touch: all */
 #define HASHBELT_IF_LEASE	0x80	/* put: ESTALE if the caller's fill lease has ended */
 #define HASHBELT_TO_WINDOW	0x100	/* get: asks for a slot in the belt's window */
 #define HASHBELT_FLOOR		0x200	/* add: a sum below @version is @version */
@@ -71,7 +71,7 @@ enum hashbelt_op {
  * @key:	pointer to the key's bytes
  * @value:	put: pointer to the value; get: pointer to the buffer; add: pointer
  *		to a struct hashbelt_sum
- * @key_len:	length of the key, 1 to HASHBELT_KEY_MAX bytes
+ * @key_len:	length of the key, 1 to HASHBELT_KEY_MAX bytes; 0: touch with HASHBELT_BOUND
  * @how:	HASHBELT_IF_*, HASHBELT_AND_TOUCH, HASHBELT_NO_*
  * @value_len:	put: length of the value. get: size of the buffer, replaced by
  *		the length of the value (with ERANGE as well: the buffer was too
@@ -111,6 +111,13 @@ enum hashbelt_op {
  * the descriptor is closed or the descriptor is bound to another belt. A process that is
  * killed closes its descriptors. After a put over the entry without that flag, the entry is
  * bound no more.
+ *
+ * A touch with HASHBELT_BOUND has no key: @key_len is 0. It gives all entries that were put thus,
+ * and are bound to the descriptor, one and the same deadline, and returns their number as @version.
+ * So one call keeps many entries, and without it they are gone together. It reaches no locks and
+ * fill leases. An entry that is put while it goes on may keep its own deadline. ENOENT: none is
+ * bound. It does not count as use of the entries when the belt evicts, and costs time by the number
+ * of what is bound; EINTR if a signal ends the process meanwhile.
  *
  * A remove with HASHBELT_LEAVE_STALE lets the entry expire now, and leaves it in the belt for the
  * belt's grace time, for FILL with HASHBELT_STALE. It ends the fill lease of the key, as any

@@ -227,14 +227,20 @@ static const struct operation operations[] = {
 		MAY(READ),
 	},
 	[HASHBELT_OP_PUT] = { HB_PUT_CONDITIONS | HASHBELT_BOUND, MAY(WRITE) },
-	[HASHBELT_OP_TOUCH] = { 0, MAY(WRITE) },
+	[HASHBELT_OP_TOUCH] = { HASHBELT_BOUND, MAY(WRITE) },
 	[HASHBELT_OP_REMOVE] = { HASHBELT_IF_VERSION | HASHBELT_LEAVE_STALE, MAY(WRITE) },
 	[HASHBELT_OP_EXPIRE] = { 0, MAY(WRITE) },
 	/* The sum tells the previous value. */
 	[HASHBELT_OP_ADD] = { HASHBELT_IF_PRESENT | HASHBELT_FLOOR, MAY(READ) | MAY(WRITE) },
 };
 
-/* Checks that there is such an operation, what it allows in @how, and which rights it needs. */
+/* Returned by check_item() for a touch of all entries that are bound, which has no key. */
+#define NO_KEY	1
+
+/*
+ * Checks that there is such an operation, what it allows in @how, which rights it needs, and the
+ * length of the key.
+ */
 static int check_item(const struct hb_session *session, const struct hashbelt_item *item, u32 op)
 {
 	const struct operation *operation;
@@ -250,7 +256,17 @@ static int check_item(const struct hb_session *session, const struct hashbelt_it
 		needs |= HASHBELT_MAY_WRITE;
 	if ((session->access & needs) != needs)
 		return hb_session_deny(session, needs);
+	if (!item->key_len && op == HASHBELT_OP_TOUCH && item->how)
+		return NO_KEY;
 	return hb_check_key(item->key_len);
+}
+
+static int touch_bound(struct hb_session *session, struct hashbelt_item *item)
+{
+	/* Pairs with the release in set_client(). */
+	struct hb_client *client = smp_load_acquire(&session->client);
+
+	return hb_touch_client(session->named->belt, client, item);
 }
 
 static int do_key(struct hashbelt_belt *belt, struct hashbelt_item *item, u32 op, const u64 *key)
@@ -259,7 +275,8 @@ static int do_key(struct hashbelt_belt *belt, struct hashbelt_item *item, u32 op
 	case HASHBELT_OP_GET:
 		return hb_get(belt, item, key, HB_GET_ANY);
 	case HASHBELT_OP_TOUCH:
-		return hb_touch(belt, key, item->key_len, item);
+		/* With HASHBELT_BOUND there is no key. */
+		return item->how ? -EINVAL : hb_touch(belt, key, item->key_len, item);
 	case HASHBELT_OP_REMOVE:
 		return hb_remove(belt, key, item->key_len, item);
 	case HASHBELT_OP_ADD:
@@ -281,7 +298,7 @@ noinline int hb_item(struct hb_session *session, struct hashbelt_item *item, u32
 	u32 flags;
 
 	if (err)
-		return err;
+		return err == NO_KEY ? touch_bound(session, item) : err;
 	if (op == HASHBELT_OP_PUT)
 		return put(session, item);
 	flags = item->flags;

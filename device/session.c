@@ -42,7 +42,7 @@ static struct hb_client *set_client(struct hb_session *session, struct hb_client
 
 	mutex_lock(&session->lock);
 	if (client && !session->client && !session->left) {
-		/* Pairs with the acquire in hb_session_client(). */
+		/* Pairs with the acquires in hb_session_client() and touch_bound(). */
 		smp_store_release(&session->client, client);
 		spare = NULL;
 	}

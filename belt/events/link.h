@@ -3,6 +3,7 @@
 #define _HASHBELT_LINK_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -17,7 +18,8 @@
  * @place:	in belt->clients.list, under belt->clients.lock
  * @gone:	the descriptor is closed: no entry is attached any more. A waiting reader reads this
  *		and @completed without @lock, and is woken when they change
- * @entries:	links of the entries and requests that are bound
+ * @entries:	links of the entries and requests that are bound, and two places of the task that
+ *		walks over them
  * @completed:	completed requests that were not read
  * @sequence:	number of the newest completed request
  * @wait:	tasks that wait in a read of @completed
@@ -28,6 +30,11 @@ struct hb_client {
 	refcount_t ref;
 	u64 id;
 	struct list_head place;
+	/**
+	 * @walk: one task at a time walks over @entries, so that a search for the next one passes
+	 * few places. Inside it: shard->lock, client->lock, memory.
+	 */
+	struct mutex walk;
 	/** @lock: protects all below but @wait, @poller and @rcu. Inside it: none. */
 	spinlock_t lock;
 	bool gone;

@@ -193,7 +193,8 @@ static inline bool hb_is_plain(const struct hashbelt_entry *entry)
 
 /**
  * struct hb_link - the link of an entry to a client; the tail, or its first member
- * @entry:	the entry; constant
+ * @entry:	the entry; constant. NULL: the link is a place in @client->entries, of a task that
+ *		walks over them
  * @client:	the descriptor, with a reference once the entry is attached; or NULL
  * @held:	place in @client->entries, under @client->lock; of a request that has left the belt,
  *		in its shard's @done, under the shard's lock

@@ -118,27 +118,6 @@ bool hb_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 }
 
 /*
- * hb_set_deadline(), under the shard's lock. A later deadline is only stored: the drain of the
- * bucket finds it. For an earlier one the entry must change its bucket.
- */
-static u64 set_deadline_locked(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
-			       u64 to, struct hb_seen seen)
-{
-	bool sooner;
-	u64 is;
-
-	lockdep_assert_held(&shard->lock);
-	if (entry->version != seen.version)
-		return HB_ELSEWHERE;
-	is = hb_window_set_deadline(shard, entry, now, to, &sooner);
-	if (sooner && is == to) {
-		hb_wheel_del(&shard->wheel, &entry->node);
-		hb_schedule(shard, entry, now);
-	}
-	return is;
-}
-
-/*
  * Sets the deadline of an entry that was found under RCU. Returns as hb_node_move(), and
  * HB_ELSEWHERE if a put has overwritten the value since @seen. On a belt whose puts overwrite, only
  * the shard's lock excludes that. So what the caller has read of the entry before belongs to the
@@ -158,7 +137,8 @@ u64 hb_set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u6
 			return is;
 	}
 	spin_lock(&shard->lock);
-	is = set_deadline_locked(shard, entry, now, to, seen);
+	is = entry->version == seen.version ? hb_set_deadline_locked(shard, entry, now, to) :
+					      HB_ELSEWHERE;
 	spin_unlock(&shard->lock);
 	return is;
 }

@@ -42,6 +42,26 @@ int hb_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		   const struct hashbelt_item *item);
 
 /*
+ * Sets the deadline of an entry of the belt. A later one is only stored: the drain of the bucket
+ * finds it. For an earlier one the entry must change its bucket. Returns as hb_node_move(). Under
+ * the shard's lock.
+ */
+static __always_inline u64 hb_set_deadline_locked(struct hb_shard *shard,
+						  struct hashbelt_entry *entry, u64 now, u64 to)
+{
+	bool sooner;
+	u64 is;
+
+	lockdep_assert_held(&shard->lock);
+	is = hb_window_set_deadline(shard, entry, now, to, &sooner);
+	if (sooner && is == to) {
+		hb_wheel_del(&shard->wheel, &entry->node);
+		hb_schedule(shard, entry, now);
+	}
+	return is;
+}
+
+/*
  * True if no put has overwritten the entry since the reader has seen it: all that the reader has
  * read of it belongs together. Context: no lock; RCU or a reference to @entry.
  */

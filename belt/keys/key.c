@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Touching, removing and expiring the entry of a key. */
+/* Touching, removing and expiring the entry of a key; touching those that are bound to a client. */
 #include "belt/belt.h"
+#include "belt/events/limbo.h"
+#include "belt/events/link.h"
 #include "belt/shard/shard.h"
 #include "belt/wait/fill.h"
 #include "get.h"
@@ -37,6 +39,112 @@ int hb_touch(struct hashbelt_belt *belt, const void *key, u32 key_len, struct ha
 	if (is <= now)
 		return hb_is_dead(belt) ? -EIDRM : -ENOENT;
 	hb_count(belt, HASHBELT_STAT_TOUCHES);
+	return 0;
+}
+
+/*
+ * The entry of a client behind @at, with a reference. NULL: there is the place where the walk ends.
+ * Moves @at, a link without an entry as well, behind the entry. Under client->walk.
+ */
+static struct hashbelt_entry *next_behind(struct hb_client *client, struct hb_link *at)
+{
+	struct hashbelt_entry *entry;
+	struct hb_link *link;
+
+	lockdep_assert_held(&client->walk);
+	spin_lock(&client->lock);
+	link = list_next_entry(at, held);
+	entry = link->entry;
+	if (entry) {
+		refcount_inc(&entry->ref);
+		list_move(&at->held, &link->held);
+	}
+	spin_unlock(&client->lock);
+	return entry;
+}
+
+/* Sets the deadline of an entry that was found bound. False: it is no HB_ENTRY, or has left. */
+static bool touch_bound(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to,
+			u64 ttl_ms)
+{
+	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));
+	struct hb_link *link;
+	u64 is = HB_GONE;
+
+	if (!hb_is_plain(entry))
+		return false;
+	link = hb_tail(entry);
+	hb_make_levels(belt, hb_hash_of(entry), ttl_ms);
+	spin_lock(&shard->lock);
+	/* Only under this lock it is known to be in the belt: a put attaches it before that. */
+	if (!list_empty(&link->held) && !hb_is_cleared(belt, entry))
+		is = hb_set_deadline_locked(shard, entry, now, to);
+	spin_unlock(&shard->lock);
+	if (is <= now)
+		return false;
+	hb_count(belt, HASHBELT_STAT_TOUCHES);
+	return true;
+}
+
+/*
+ * Sets the deadlines of the entries of a client to @to. Returns their number, or -EINTR: a signal
+ * kills the task. Under client->walk.
+ */
+static s64 touch_all(struct hashbelt_belt *belt, struct hb_client *client, u64 now, u64 to,
+		     u64 ttl_ms)
+{
+	struct hb_link at = {}, end = {};
+	struct hashbelt_entry *entry;
+	s64 touched = 0;
+
+	spin_lock(&client->lock);
+	list_add(&at.held, &client->entries);
+	list_add_tail(&end.held, &client->entries);
+	spin_unlock(&client->lock);
+	while (touched >= 0 && (entry = next_behind(client, &at))) {
+		touched += touch_bound(belt, entry, now, to, ttl_ms);
+		hashbelt_entry_put(belt, entry);
+		cond_resched();
+		if (fatal_signal_pending(current))
+			touched = -EINTR;
+	}
+	spin_lock(&client->lock);
+	list_del(&at.held);
+	list_del(&end.held);
+	spin_unlock(&client->lock);
+	return touched;
+}
+
+/**
+ * hb_touch_client() - set the deadlines of all entries that are bound to a client
+ * @belt:	the belt
+ * @client:	the client, or NULL: nothing is bound
+ * @item:	@ttl_ms in; returned: that, and in @version the number of the entries
+ *
+ * All get the same deadline. An entry that is put meanwhile may keep its own. An entry that is
+ * touched thus does not count as read. Context: may sleep. Return: 0; -ENOENT, no entry is bound;
+ * -EIDRM; -EINVAL; -EINTR, a signal kills the task: some have the deadline.
+ */
+int hb_touch_client(struct hashbelt_belt *belt, struct hb_client *client,
+		    struct hashbelt_item *item)
+{
+	u64 now, to;
+	s64 touched;
+
+	if (!hb_ttl_is_plain(item->ttl_ms))
+		return -EINVAL;
+	if (!client)
+		return hb_is_dead(belt) ? -EIDRM : -ENOENT;
+	if (mutex_lock_killable(&client->walk))
+		return -EINTR;
+	now = hb_clock_now(&belt->clock);
+	to = hb_deadline_of(belt, now, item->ttl_ms);
+	touched = touch_all(belt, client, now, to, item->ttl_ms);
+	mutex_unlock(&client->walk);
+	if (touched <= 0)
+		return touched ?: hb_is_dead(belt) ? -EIDRM : -ENOENT;
+	item->ttl_ms = hb_ms_left(to, now);
+	item->version = touched;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct hb_client *hb_client_new(struct hashbelt_belt *belt)
 		return NULL;
 	refcount_set(&client->ref, 1);
 	client->id = atomic64_inc_return(&last_id);
+	mutex_init(&client->walk);
 	spin_lock_init(&client->lock);
 	INIT_LIST_HEAD(&client->entries);
 	init_waitqueue_head(&client->wait);
@@ -72,9 +73,12 @@ static struct hashbelt_entry *next_bound(struct hb_client *client)
 	struct hb_link *link;
 
 	spin_lock(&client->lock);
-	link = list_first_entry_or_null(&client->entries, struct hb_link, held);
-	if (link) {
+	list_for_each_entry(link, &client->entries, held) {
 		entry = link->entry;
+		if (entry)
+			break;
+	}
+	if (entry) {
 		refcount_inc(&entry->ref);
 		list_move_tail(&link->held, &client->entries);
 	}

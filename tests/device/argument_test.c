@@ -104,7 +104,7 @@ static void test_items(void)
 	test_item("put", HASHBELT_IOC_PUT,
 		  HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION |
 		  HASHBELT_IF_LEASE | HASHBELT_BOUND);
-	test_item("touch", HASHBELT_IOC_TOUCH, 0);
+	test_item("touch", HASHBELT_IOC_TOUCH, HASHBELT_BOUND);
 	test_item("remove", HASHBELT_IOC_REMOVE, HASHBELT_IF_VERSION | HASHBELT_LEAVE_STALE);
 	test_item("expire", HASHBELT_IOC_EXPIRE, 0);
 }

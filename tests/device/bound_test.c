@@ -280,6 +280,83 @@ static void test_batch(void)
 	end_locks(belt, NAME);
 }
 
+/* Touches of all that is bound */
+
+/* Sets the deadlines of all entries that are bound to @fd. Returns their number, or an error. */
+static int touch_bound(int fd, __u64 ttl_ms)
+{
+	struct hashbelt_item item = { .how = HASHBELT_BOUND, .ttl_ms = ttl_ms };
+	int err = call(fd, HASHBELT_IOC_TOUCH, &item);
+
+	return err ?: (int)item.version;
+}
+
+static void test_touch(void)
+{
+	int belt = bound_belt(), fd = open_bound(), other = open_named(NAME);
+	struct hashbelt_item item = text_item("key", ""), items[2];
+	struct hashbelt_batch batch = { .items = address(items), .count = 2 };
+
+	put_bound(fd, "short", "value", TTL / 10);
+	put_bound(fd, "never", "value", HASHBELT_TTL_NEVER);
+	put_bound(other, "other", "value", 0);
+	put_text(fd, "free", "value", 0);
+	advance(belt, TTL / 20);
+	is_int(touch_bound(fd, TTL / 2), 3, "touch of all that is bound returns their number");
+	ok(look(belt, "key").ttl_ms == TTL / 2 && look(belt, "short").ttl_ms == TTL / 2 &&
+	   look(belt, "never").ttl_ms == TTL / 2,
+	   "touch of all that is bound gives the entries one deadline");
+	ok(look(belt, "other").ttl_ms == TTL - TTL / 20 &&
+	   look(belt, "free").ttl_ms == TTL - TTL / 20,
+	   "touch of all that is bound reaches no entry of another descriptor, and none that is not bound");
+	is_int(holder_of(belt, "key").ttl_ms, TTL - TTL / 20,
+	       "touch of all that is bound leaves a bound lock's lease alone");
+	advance(belt, TTL / 2 - 1);
+	ok(is_there(belt, "key") && is_there(belt, "short") && is_there(belt, "never"),
+	   "entries that were touched together are there before their deadline");
+	items[0] = text_item("late", "value");
+	items[0].op = HASHBELT_OP_PUT;
+	items[0].how = HASHBELT_BOUND;
+	items[1] = (struct hashbelt_item){ .op = HASHBELT_OP_TOUCH, .how = HASHBELT_BOUND };
+	must(fd, HASHBELT_IOC_BATCH, &batch);
+	ok(!items[1].result && items[1].version == 4 && items[1].ttl_ms == TTL,
+	   "a batch touches all that is bound, and returns number and time left");
+	advance(belt, TTL);
+	ok(!is_there(belt, "key") && !is_there(belt, "short") && !is_there(belt, "never") &&
+	   !is_there(belt, "late"),
+	   "entries that were touched together are gone together");
+	is_errno(touch_bound(fd, TTL), ENOENT,
+		 "touch of all that is bound returns ENOENT after all have expired");
+	is_errno(touch_bound(open_named(NAME), TTL), ENOENT,
+		 "touch of all that is bound returns ENOENT on a descriptor without entries");
+	item.how = HASHBELT_BOUND;
+	is_errno(call(fd, HASHBELT_IOC_TOUCH, &item), EINVAL,
+		 "touch with HASHBELT_BOUND and a key returns EINVAL");
+	is_errno(touch_bound(fd, HASHBELT_TTL_KEEP), EINVAL,
+		 "touch of all that is bound with HASHBELT_TTL_KEEP returns EINVAL");
+	close(other);
+	close(fd);
+	end_locks(belt, NAME);
+}
+
+static void test_touch_rights(void)
+{
+	int belt = bound_belt(), fd = open_device(O_RDONLY);
+
+	if (open_belt(fd, NAME))
+		bail_out("open");
+	is_errno(touch_bound(fd, TTL), EPERM,
+		 "touch of all that is bound needs the right to write");
+	close(fd);
+	fd = open_bound();
+	if (destroy_belt(belt, NAME))
+		bail_out("destroy");
+	is_errno(touch_bound(fd, TTL), EIDRM,
+		 "touch of all that is bound returns EIDRM in a destroyed belt");
+	close(fd);
+	close(belt);
+}
+
 /* Events */
 
 /* A bound entry that expires in a reinserting belt stays bound. */
@@ -333,6 +410,16 @@ static void *bind_on(void *arg)
 	return NULL;
 }
 
+static void *touch_on(void *arg)
+{
+	struct shared *shared = arg;
+
+	while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
+		touch_bound(shared->fd, __atomic_load_n(&shared->bound, __ATOMIC_RELAXED) % 2 ?
+					TTL : 2 * TTL);
+	return NULL;
+}
+
 /* On one processor the other thread may not have run yet. */
 static bool is_early(const struct shared *shared)
 {
@@ -355,24 +442,28 @@ static void test_rebound_meanwhile(bool full)
 	struct shared shared = { .fd = open_device(O_RDWR) };
 	int belt = bound_belt(), other = named_locks("another");
 	const char *how = full ? " without room" : "";
-	unsigned int round, wrong = 0;
-	pthread_t thread;
+	unsigned int round, wrong = 0, i;
+	pthread_t threads[3];
 
 	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
 	if (full) {
 		fill_up(belt);
 		fill_up(other);
 	}
-	if (open_belt(shared.fd, NAME) ||
-	    pthread_create(&thread, NULL, bind_on, &shared))
-		bail_out("no thread");
+	if (open_belt(shared.fd, NAME))
+		bail_out("open");
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		if (pthread_create(&threads[i], NULL, i ? touch_on : bind_on, &shared))
+			bail_out("no thread");
 	for (round = 0; round < 2000 || is_early(&shared); round++)
 		wrong += open_belt(shared.fd, round % 2 ? NAME : "another") != 0;
 	__atomic_store_n(&shared.stop, 1, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
 	close(shared.fd);
 	ok(!wrong && shared.bound,
-	   "open succeeds each time while a thread binds entries and locks%s", how);
+	   "open succeeds each time while a thread binds entries and locks, and two touch them%s",
+	   how);
 	note("%u times", shared.bound);
 	ok(info_of(belt).entries == full && !locks_held(belt),
 	   "opens beside a thread that binds leave nothing in the first belt%s", how);
@@ -562,6 +653,8 @@ int main(int argc, char **argv)
 	test_rebound();
 	test_destroyed(base);
 	test_batch();
+	test_touch();
+	test_touch_rights();
 	test_reinserted();
 	test_rebound_meanwhile(false);
 	test_rebound_meanwhile(true);

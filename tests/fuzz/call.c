@@ -44,6 +44,7 @@ static const struct field get_fields[] = ITEM(VALUE_OF(BUFFER), GET_BITS);
 static const struct field put_fields[] = ITEM(VALUE_OF(VALUE), PUT_BITS);
 static const struct field add_fields[] = ITEM(VALUE_OF(SUM), ADD_BITS);
 static const struct field remove_fields[] = ITEM(NO_VALUE, REMOVE_BITS);
+static const struct field touch_fields[] = ITEM(NO_VALUE, HASHBELT_BOUND);
 static const struct field key_fields[] = ITEM(NO_VALUE, 0);
 
 static const struct field fill_fields[] = {
@@ -223,7 +224,7 @@ static const struct field no_fields[] = { {} };
 const struct call calls[] = {
 	ON(GET, 6, struct hashbelt_item, get_fields),
 	ON(PUT, 8, struct hashbelt_item, put_fields),
-	ON(TOUCH, 3, struct hashbelt_item, key_fields),
+	ON(TOUCH, 3, struct hashbelt_item, touch_fields),
 	ON(REMOVE, 3, struct hashbelt_item, remove_fields),
 	ON(EXPIRE, 3, struct hashbelt_item, key_fields),
 	ON(ADD, 3, struct hashbelt_item, add_fields),

@@ -117,6 +117,13 @@ static void test_plain(struct hashbelt *belt)
 	ok(hashbelt_get(belt, "", 0, buffer, 4, NULL) == -EINVAL,
 	   "get with an empty key returns EINVAL");
 	ok(!hashbelt_touch(belt, "k", 1, 3600000, NULL), "touch without an item returns 0");
+	ok(hashbelt_touch_bound(belt, 0, NULL) == -ENOENT,
+	   "touch of all that is bound returns ENOENT where nothing is");
+	item = (struct hashbelt_item){ .how = HASHBELT_BOUND };
+	ok(!hashbelt_put(belt, "k", 1, "bound", 5, &item) &&
+	   !hashbelt_touch_bound(belt, 3600000, &item) && item.version == 1 &&
+	   item.ttl_ms == 3600000, "touch of all that is bound returns number and time left");
+	ok(!hashbelt_touch_bound(belt, 0, NULL), "touch of all that is bound takes no item");
 	ok(!hashbelt_remove(belt, "k", 1, NULL), "remove without an item returns 0");
 	ok(hashbelt_expire(belt, "k", 1) == -ENOENT, "expire of a removed key returns ENOENT");
 }
@@ -918,6 +925,9 @@ static void test_strerror(struct hashbelt *belt)
 	   says(belt, -ENOENT, HASHBELT_CALL_FILL_FAIL, "b",
 		"the caller does not have the fill lease of that key in belt 'b'"),
 	   "the sentences about a fill lease that has ended say so");
+	ok(says(belt, -ENOENT, HASHBELT_CALL_TOUCH_BOUND, "b",
+		"no entry of belt 'b' is bound to the handle any more"),
+	   "the sentence about a touch of all that is bound names the belt");
 	ok(!hashbelt_open(NULL, &named) &&
 	   says(named, hashbelt_expire(named, "k", 1), HASHBELT_CALL_EXPIRE, NULL,
 		"there is no entry of that key in belt 'default'"),

@@ -2,7 +2,10 @@
 /* Entries and locks that are bound to a descriptor. Guarantee 18 of docs/guarantees.md. */
 #include <kunit/test.h>
 
+#include "belt/keys/key.h"
 #include "lock.h"
+
+#define TTL_MS	(TTL / NSEC_PER_MSEC)
 
 static int put_bound(struct hashbelt_belt *belt, struct hb_client *client, unsigned int key,
 		     struct hashbelt_item *item)
@@ -245,6 +248,124 @@ static void entries_past_their_deadline_expire_when_their_client_closes(struct k
 	expect_empty(test);
 }
 
+static int touch_client(struct hashbelt_belt *belt, struct hb_client *client, u64 ttl_ms,
+			u64 *count)
+{
+	struct hashbelt_item item = { .ttl_ms = ttl_ms };
+	int err = hb_touch_client(belt, client, &item);
+
+	*count = item.version;
+	return err;
+}
+
+static void a_touch_of_a_client_gives_all_its_entries_one_deadline(struct kunit *test)
+{
+	static const u64 ttls[] = { TTL_MS / 2, 10 * TTL_MS, HASHBELT_TTL_NEVER };
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	struct hashbelt_lock lock = {};
+	unsigned int key, i;
+	u64 count;
+
+	for (key = 0; key < 100; key++)
+		KUNIT_ASSERT_EQ(test, 0, put_bound(belt, f->clients[key % 2], key,
+						   &(struct hashbelt_item){
+						   .ttl_ms = ttls[key % 3],
+						   }));
+	KUNIT_ASSERT_EQ(test, 0, lock_as(belt, f->clients[0], 0, 'A', &lock));
+	put(belt, 1000);
+	for (i = 0; i < 3; i++) {
+		move_time_only(belt, TTL / 4);
+		KUNIT_EXPECT_EQ(test, 0, touch_client(belt, f->clients[0], TTL_MS, &count));
+		KUNIT_EXPECT_EQ(test, count, 50ULL);
+		for (key = 0; key < 100; key += 2)
+			KUNIT_ASSERT_EQ(test, left_of(belt, key), TTL_MS);
+	}
+	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TOUCHES), 150ULL);
+	KUNIT_EXPECT_FALSE(test, has(belt, 3));
+	KUNIT_EXPECT_EQ(test, left_of(belt, 1), 37 * TTL_MS / 4);
+	KUNIT_EXPECT_EQ(test, left_of(belt, 1000), TTL_MS / 4);
+	move_time_only(belt, TTL - HB_GRAIN);
+	KUNIT_EXPECT_EQ(test, owner_of(belt, 0, &lock), 0);
+	for (key = 0; key < 100; key += 2)
+		KUNIT_ASSERT_TRUE(test, has(belt, key));
+	move_time_only(belt, HB_GRAIN);
+	for (key = 0; key < 100; key += 2)
+		KUNIT_ASSERT_FALSE(test, has(belt, key));
+	KUNIT_EXPECT_EQ(test, -ENOENT, touch_client(belt, f->clients[0], TTL_MS, &count));
+	come_to_rest(belt);
+	check_accounting(test, belt);
+	drop_client(f, 0);
+	drop_client(f, 1);
+	take_out(belt, 1000);
+	expect_empty(test);
+}
+
+static void a_touch_of_a_client_reaches_no_entry_that_has_left(struct kunit *test)
+{
+	const struct way *detachment = test->param_value;
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	u64 count;
+
+	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], TTL_MS, &count), -ENOENT);
+	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], HASHBELT_TTL_KEEP, &count),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], 0, &count), 0);
+	detachment->act(f);
+	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], 10 * TTL_MS, &count), -ENOENT);
+	KUNIT_EXPECT_LE(test, left_of(belt, 1), TTL_MS);
+	check_accounting(test, belt);
+	drop_client(f, 0);
+	drop_client(f, 1);
+	take_out(belt, 1);
+	expect_empty(test);
+}
+
+static void a_touch_of_a_client_passes_the_places_of_other_tasks(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_pinned(test);
+	struct fixture *f = test->priv;
+	struct hb_link places[3] = {};
+	unsigned int i;
+	u64 count;
+
+	for (i = 0; i < 3; i++) {
+		list_add_tail(&places[i].held, &f->clients[0]->entries);
+		KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], i), 0);
+	}
+	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], TTL_MS, &count), 0);
+	KUNIT_EXPECT_EQ(test, count, 3ULL);
+	hashbelt_client_close(belt, f->clients[0]);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_FALSE(test, has(belt, i));
+		list_del(&places[i].held);
+	}
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->clients[0]->entries));
+	drop_client(f, 0);
+	drop_client(f, 1);
+	expect_empty(test);
+}
+
+static void a_touch_of_a_client_is_no_use_of_an_entry(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_entries = 9,
+	});
+	struct fixture *f = test->priv;
+	u64 count;
+
+	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], TTL_MS, &count), 0);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	touch(belt, 1, TTL_MS);
+	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	drop_client(f, 0);
+	drop_client(f, 1);
+	expect_empty(test);
+}
+
 static struct kunit_case client_test_cases[] = {
 	KUNIT_CASE(bound_entries_and_locks_leave_with_their_client_and_not_before),
 	KUNIT_CASE(nothing_can_be_bound_to_a_closed_client),
@@ -252,6 +373,10 @@ static struct kunit_case client_test_cases[] = {
 	KUNIT_CASE(a_refused_put_or_lock_is_not_attached_to_the_client),
 	KUNIT_CASE(entries_that_leave_with_their_client_are_reported_as_released),
 	KUNIT_CASE(entries_past_their_deadline_expire_when_their_client_closes),
+	KUNIT_CASE(a_touch_of_a_client_gives_all_its_entries_one_deadline),
+	KUNIT_CASE_PARAM(a_touch_of_a_client_reaches_no_entry_that_has_left, detachment_gen_params),
+	KUNIT_CASE(a_touch_of_a_client_passes_the_places_of_other_tasks),
+	KUNIT_CASE(a_touch_of_a_client_is_no_use_of_an_entry),
 	{}
 };
 

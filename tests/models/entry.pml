@@ -695,7 +695,7 @@ inline find_to_touch()
 }
 
 /*
- * set_deadline_locked(): it sets the deadline to one tick after the sampled time. The entry may
+ * hb_set_deadline_locked(): it sets the deadline to one tick after the sampled time. The entry may
  * have left or been cleared or overwritten meanwhile, and the new deadline may be reached already.
  */
 inline shorten()

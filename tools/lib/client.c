@@ -317,6 +317,28 @@ int hashbelt_touch(struct hashbelt *belt, const void *key, size_t key_len, __u64
 }
 
 /**
+ * hashbelt_touch_bound() - give all entries that are bound to the handle one new deadline
+ * @belt:	the handle, to which entries are bound that were put with HASHBELT_BOUND
+ * @ttl_ms:	milliseconds from now, HASHBELT_TTL_BELT or HASHBELT_TTL_NEVER
+ * @item:	returned: @ttl_ms, and the number of the entries as @version. NULL if of no interest
+ *
+ * Locks and fill leases keep theirs.
+ *
+ * Return: 0; -ENOENT if no entry is bound; -EINVAL for a time-to-live that is too long; -EINTR if a
+ * signal ends the process.
+ */
+int hashbelt_touch_bound(struct hashbelt *belt, __u64 ttl_ms, struct hashbelt_item *item)
+{
+	struct hashbelt_item plain = { 0 };
+
+	if (!item)
+		item = &plain;
+	item->how = HASHBELT_BOUND;
+	item->ttl_ms = ttl_ms;
+	return call_item(belt, HASHBELT_IOC_TOUCH, NULL, 0, item);
+}
+
+/**
  * hashbelt_remove() - take an entry out
  * @belt:	the handle
  * @key:	the key

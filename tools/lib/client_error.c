@@ -117,6 +117,7 @@ static const struct {
 	},
 	{ ENOENT, ON(NEXT), "there is no further belt" },
 	{ ENOENT, ENTRY, "there is no entry of that key in @b" },
+	{ ENOENT, ON(TOUCH_BOUND), "no entry of @b is bound to the handle any more" },
 	{ ENOENT, LOCKING, "no owner has the lock in @b" },
 	{ ENOENT, HOLDING, "the caller does not have the fill lease of that key in @b" },
 	{ ENOENT, ON(CANCEL), "there is no request of that id in @b, or it has been completed" },

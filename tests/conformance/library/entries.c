@@ -73,6 +73,17 @@ static int do_touch(struct step *step)
 	return err;
 }
 
+static int do_touch_bound(struct step *step)
+{
+	struct hashbelt_item item = { 0 };
+	int err;
+
+	err = hashbelt_touch_bound(step->handle->belt, argument_ms(step, "ttl"), &item);
+	if (!err)
+		add_number(step->found, "count", item.version);
+	return err;
+}
+
 static int do_remove(struct step *step)
 {
 	struct bytes key = argument_bytes(step, "key");
@@ -120,6 +131,7 @@ const struct operation entry_operations[] = {
 	{ "get", do_get },
 	{ "has", do_has },
 	{ "touch", do_touch },
+	{ "touch_bound", do_touch_bound },
 	{ "remove", do_remove },
 	{ "expire", do_expire },
 	{ "add", do_add },

@@ -83,7 +83,8 @@ struct hashbelt_lister;
 	X(HASHBELT_CALL_FILL_PUT, "fill_put", HASHBELT_MAY_WRITE) \
 	X(HASHBELT_CALL_FILL_RENEW, "fill_renew", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE) \
 	X(HASHBELT_CALL_FILL_FAIL, "fill_fail", HASHBELT_MAY_READ | HASHBELT_MAY_WRITE) \
-	X(HASHBELT_CALL_WINDOW_MAP, "window_map", HASHBELT_MAY_READ)
+	X(HASHBELT_CALL_WINDOW_MAP, "window_map", HASHBELT_MAY_READ) \
+	X(HASHBELT_CALL_TOUCH_BOUND, "touch_bound", HASHBELT_MAY_WRITE)
 
 #define __HASHBELT_CALL(constant, name, rights)	constant,
 enum hashbelt_call {
@@ -128,6 +129,7 @@ int hashbelt_put(struct hashbelt *belt, const void *key, size_t key_len, const v
 		 size_t value_len, struct hashbelt_item *item);
 int hashbelt_touch(struct hashbelt *belt, const void *key, size_t key_len, __u64 ttl_ms,
 		   struct hashbelt_item *item);
+int hashbelt_touch_bound(struct hashbelt *belt, __u64 ttl_ms, struct hashbelt_item *item);
 int hashbelt_remove(struct hashbelt *belt, const void *key, size_t key_len,
 		    struct hashbelt_item *item);
 int hashbelt_expire(struct hashbelt *belt, const void *key, size_t key_len);
