@@ -178,7 +178,8 @@ class Package:
         if step.get("if_present"):
             present(belt.replace(key, value, ttl(step)))
             return {}
-        return {"version": belt.set(key, value, ttl(step), version=step.get("if_version"))}
+        return {"version": belt.set(key, value, ttl(step), version=step.get("if_version"),
+                                    bound=step.get("bound", False))}
 
     def do_get(self, step):
         entry = self._belt(step).entry(step.bytes("key"))
@@ -191,6 +192,9 @@ class Package:
 
     def do_touch(self, step):
         present(self._belt(step).touch(step.bytes("key"), ttl(step)))
+
+    def do_touch_bound(self, step):
+        return {"count": self._belt(step).touch_bound(ttl(step))}
 
     def do_remove(self, step):
         present(self._belt(step).delete(step.bytes("key"), version=step.get("if_version"),

@@ -103,6 +103,25 @@ class OneKey(BeltCase):
         self.assertTrue(belt.touch("key", None))
         self.assertIsNone(belt.entry("key").ttl)
 
+    def test_touch_bound(self):
+        """touch_bound renews and counts the entries stored with bound; without any: Missing"""
+        belt = self.make()
+        other = hashbelt.open(belt.name)
+        self.addCleanup(other.close)
+        self.raises(hashbelt.Missing, f"no entry of belt '{belt.name}' is bound to the handle",
+                    other.touch_bound, 5)
+        other.set("key", b"value", ttl=10, bound=True)
+        self.assertTrue(other.add("added", b"value", ttl=None, bound=True))
+        self.assertFalse(other.add("added", b"value", bound=True))
+        other.set("free", b"value", ttl=10)
+        self.assertEqual(other.touch_bound(500), 2)
+        self.assertEqual([belt.entry(key).ttl for key in ("key", "added", "free")], [500, 500, 10])
+        version = belt.entry("key").version
+        other.set("key", b"value", version=version)
+        self.assertEqual(other.touch_bound(), 1)
+        other.close()
+        self.assertEqual(sorted(belt), [b"free", b"key"])
+
     def test_conditions(self):
         """add stores only an absent key, replace only a present one"""
         belt = self.make()

@@ -221,14 +221,17 @@ class Belt(MutableMapping[Key, V]):
         return not self._call(library.get, _abi.CALL_GET, key, None, 0, ctypes.byref(item))
 
     def set(self, key: Key, value: V, ttl: Seconds | Ttl = BELT, *,
-            version: int | None = None) -> int:
+            version: int | None = None, bound: bool = False) -> int:
         """Store a value, and return the version that the entry has then.
 
         With version, only if the entry has that version, which entry() returns: else Changed is
-        raised. Raises Full, Exists in a belt that keeps values, and what the serializer raises.
+        raised. With bound, the entry goes when the belt is closed or the process ends, and
+        touch_bound() renews it. Raises Full, Exists in a belt that keeps values, and what the
+        serializer raises.
         """
-        if version is not None:
-            err, found = self._store(key, value, ttl, _abi.IF_VERSION, version)
+        if version is not None or bound:
+            how = (0 if version is None else _abi.IF_VERSION) | (_abi.BOUND if bound else 0)
+            err, found = self._store(key, value, ttl, how, version or 0)
             if err:
                 raise self._device.error(err, _abi.CALL_PUT)
             return found
@@ -272,9 +275,12 @@ class Belt(MutableMapping[Key, V]):
     def __setitem__(self, key: Key, value: V) -> None:
         self.set(key, value)
 
-    def add(self, key: Key, value: V, ttl: Seconds | Ttl = BELT) -> bool:
-        """Store a value if there is no entry. Returns whether it was stored. Raises Full."""
-        return not self._store(key, value, ttl, _abi.IF_ABSENT)[0]
+    def add(self, key: Key, value: V, ttl: Seconds | Ttl = BELT, *, bound: bool = False) -> bool:
+        """Store a value if there is no entry. Returns whether it was stored. Raises Full.
+
+        bound is that of set().
+        """
+        return not self._store(key, value, ttl, _abi.IF_ABSENT | (_abi.BOUND if bound else 0))[0]
 
     def replace(self, key: Key, value: V, ttl: Seconds | Ttl = BELT) -> bool:
         """Store a value if there is an entry. Returns whether it was stored. Raises Full."""
@@ -286,6 +292,17 @@ class Belt(MutableMapping[Key, V]):
     def touch(self, key: Key, ttl: Seconds | Ttl = BELT) -> bool:
         """Give an entry another time-to-live. Returns whether there is one."""
         return not self._call(library.touch, _abi.CALL_TOUCH, key, ttl_ms(ttl), None)
+
+    def touch_bound(self, ttl: Seconds | Ttl = BELT) -> int:
+        """Give all entries that were stored with bound one time-to-live, and return their number.
+
+        One call keeps them all; without it they are gone together. Those that have gone stay so.
+        Raises Missing if none is left.
+        """
+        item = _abi.Item()
+        self._device.call(_abi.CALL_TOUCH_BOUND, library.touch_bound, ttl_ms(ttl),
+                          ctypes.byref(item))
+        return int(item.version)
 
     def delete(self, key: Key, *, version: int | None = None, stale: bool = False) -> bool:
         """Remove an entry, and end the fill lease of its key. Returns whether there was one.
