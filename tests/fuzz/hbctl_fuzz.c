@@ -373,8 +373,8 @@ static void check_put(const struct hashbelt_item *item)
 	__u32 conditions = item->how & (HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT |
 					HASHBELT_IF_VERSION | HASHBELT_IF_LEASE);
 
-	must_be(!(conditions & (conditions - 1)) && conditions == item->how,
-		"put: at most one condition, and no other bit");
+	must_be(!(conditions & (conditions - 1)) && conditions == (item->how & ~HASHBELT_BOUND),
+		"put: at most one condition, and no other bit but that it is bound");
 	must_be(!(conditions & HASHBELT_IF_LEASE) || item->version,
 		"put: the token of a fill lease is not 0");
 	must_be(item->value_len <= HASHBELT_VALUE_MAX, "put: the value is not too long");
@@ -383,13 +383,16 @@ static void check_put(const struct hashbelt_item *item)
 
 static void check_item(const struct hashbelt_item *item, unsigned long request)
 {
-	must_be(item->key_len && item->key_len <= HASHBELT_KEY_MAX,
+	bool has_key = request != HASHBELT_IOC_TOUCH || !(item->how & HASHBELT_BOUND);
+
+	must_be(has_key ? item->key_len && item->key_len <= HASHBELT_KEY_MAX : !item->key_len,
 		"item: the length of the key is valid");
 	must_be(!item->reserved, "item: the reserved word is 0");
 	if (request == HASHBELT_IOC_PUT)
 		check_put(item);
 	else if (request == HASHBELT_IOC_REMOVE)
-		must_be(!(item->how & ~HASHBELT_IF_VERSION), "remove: the condition is valid");
+		must_be(!(item->how & ~(HASHBELT_IF_VERSION | HASHBELT_LEAVE_STALE)),
+			"remove: the condition is valid");
 	else if (request == HASHBELT_IOC_TOUCH || request == HASHBELT_IOC_ADD ||
 		 item->how & HASHBELT_AND_TOUCH)
 		must_be(is_ttl(item->ttl_ms, false), "item: the time-to-live is valid");
@@ -502,13 +505,16 @@ int fuzz_ioctl(int fd, unsigned long request, ...)
 	if (request == HASHBELT_IOC_NEXT || request == HASHBELT_IOC_LOCK ||
 	    request == HASHBELT_IOC_FILL)
 		errno = EPERM;
+	/* The entries of put --hold have left, or it would go on. */
+	item = arg;
+	if (request == HASHBELT_IOC_TOUCH && item->how & HASHBELT_BOUND)
+		errno = ENOENT;
 	if (request == HASHBELT_IOC_OPEN || request == HASHBELT_IOC_BATCH ||
 	    request == HASHBELT_IOC_SCAN)
 		errno = 0;
 	if (errno)
 		return -1;
 	if (request == HASHBELT_IOC_GET) {
-		item = arg;
 		item->value_len = item->value_len < answer ? item->value_len : answer;
 		if (item->value_len)
 			memset((void *)(uintptr_t)item->value, answer, item->value_len);

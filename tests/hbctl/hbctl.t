@@ -128,6 +128,75 @@ is 'expire of an expired key exits with 1' 1 '' "there is no entry 'b' in belt '
 on put b 1
 is 'expire --json prints the key' 0 '{"key":"b"}' '' on expire b --json
 
+# put of several keys, put --hold
+is 'put of three keys exits with 0' 0 '' '' on put p1 1 p2 'two words' p3 '' --ttl 8s --flags 5
+json 'put of several keys gives each the options' 0 \
+	'{"key":"p2","version":N,"flags":5,"ttl_ms":8000,"value_len":9,"value":"two words"}
+{"key":"p3","version":N,"flags":5,"ttl_ms":8000,"value_len":0,"value":""}' '' on get --json p2 p3
+json 'put --json of two keys prints both entries' 0 \
+	'{"key":"p1","version":N,"flags":0,"ttl_ms":300000,"value_len":1}
+{"key":"p2","version":N,"flags":0,"ttl_ms":300000,"value_len":1}' '' on put --json p1 1 p2 2
+is 'put --if-absent of several keys puts those without an entry, and exits with 1' 1 '' \
+	"entry 'p1' is in belt 'main' already, with version *" on put p1 9 p4 4 --if-absent
+is 'put --if-absent of several keys leaves the present one' 0 'p1	1
+p4	4' '' on get p1 p4
+is 'put -e of several keys takes escaped keys, and values as they are' 0 '' '' \
+	on put -e 'e\t1' 'v\t1' 'e\t2' 2
+value 'get -e of the first of several escaped keys prints its value' 'v\t1' on get -e 'e\t1'
+is 'rm of the keys of several puts exits with 0' 0 '' '' on rm -e p1 p2 p3 p4 'e\t1' 'e\t2'
+hold() {
+	hbctl -b "$belt" put --hold "$@" >"$temporary/held" 2>"$temporary/hold.err" &
+	holder=$!
+}
+# shellcheck disable=SC2317 # called by at_last
+has_left() {
+	[ "$(on has "$1" --json | sed 's/.*"ttl_ms":\([0-9]*\).*/\1/')" = "$2" ]
+}
+hold h1 1 h2 2 --ttl 900ms
+at_last has_left h2 900
+for _ in 1 2 3; do
+	on advance 800ms
+	at_last has_left h1 900
+	at_last has_left h2 900
+done
+is 'put --hold renews all entries while it runs' 0 'h1	1
+h2	2' '' on get h1 h2
+kill "$holder"
+end "$holder"
+result 'a signal ends put --hold' "$(check_status 143)"
+is 'the entries of put --hold are gone when it has ended' 1 '' '*' on has h1
+is 'no entry of put --hold stays' 1 '' "there is no entry 'h2' *" on has h2
+hold h1 1 h2 2 --ttl never
+at_last on has h2 -q
+kill -s KILL "$holder"
+end "$holder"
+is 'the kill of put --hold removes its entries' 1 '' "there is no entry 'h2' *" on has h2
+hold h1 1 h2 2 --ttl 900ms
+at_last has_left h2 900
+kill -s STOP "$holder"
+on advance 899ms
+is 'a stopped put --hold keeps the entries up to their deadline' 0 'h1	1
+h2	2' '' on get h1 h2
+on advance 1ms
+is 'the first entry of a stopped put --hold is gone at the deadline' 1 '' '*' on has h1
+is 'the second entry of a stopped put --hold is gone at the same deadline' 1 '' '*' on has h2
+kill -s CONT "$holder"
+end "$holder"
+cp "$temporary/hold.err" "$temporary/err"
+result 'put --hold exits with 1 when all entries have left' "$(check_status 1
+	check_error "the entries have left belt 'main'")"
+hold h1 1 h2 2 --ttl 900ms
+at_last on has h2 -q
+on put h1 other
+on rm h2
+end "$holder"
+result 'put --hold ends when its entries are replaced and removed' "$(check_status 1)"
+value 'put over an entry of put --hold stays' other on get h1
+is 'put --hold --if-absent exits with 1, and holds nothing, if an entry is there' 1 '' \
+	"entry 'h1' is in belt *" on put h1 1 h2 2 --hold --if-absent
+is 'put --hold whose condition did not hold leaves no entry' 1 '' "there is no entry 'h2' *" on has h2
+on rm h1
+
 # Several keys
 tab=$(printf '\t')
 on put m1 1

@@ -90,7 +90,7 @@ for command in $commands; do
 		"$command: there is no option '--foo' (see 'hbctl help $command')" \
 		hbctl "$command" $(operands "$command") --foo
 	case $command in
-	get | touch | rm | watch | apply) ;;
+	put | get | touch | rm | watch | apply) ;;
 	*)
 		# shellcheck disable=SC2046 # words
 		is "$command with an operand too many exits with 2" 2 '' \
@@ -289,6 +289,22 @@ is 'put --flags of 2^32 exits with 2' 2 '' 'put: --flags: 4294967296 is not from
 	hbctl put k v --flags 4294967296
 is 'dump --settings --json exits with 2' 2 '' 'dump: --settings is for load, which reads no JSON: *' \
 	hbctl dump --settings --json
+is 'put of a key without a value behind a pair exits with 2' 2 '' \
+	"put: a VALUE is missing behind the KEY 'b' *" hbctl put a 1 b
+is 'put of several keys with --if-version exits with 2' 2 '' \
+	'put: --if-version and --if-lease are for one KEY *' hbctl put a 1 b 2 --if-version 3
+is 'put of several keys with --if-lease exits with 2' 2 '' \
+	'put: --if-version and --if-lease are for one KEY *' hbctl put a 1 b 2 --if-lease 3
+is 'put of several keys with --from exits with 2' 2 '' \
+	'put: --from is for one KEY *' hbctl put a 1 b 2 --from x
+is 'put of several keys with the value - exits with 2' 2 '' \
+	'put: a VALUE of - is for one KEY *' hbctl put a 1 b -
+is 'put of several keys with an empty key exits with 2' 2 '' \
+	'put: a key has 1 to 1024 bytes, not 0 *' hbctl put a 1 '' 2
+is 'put --hold --ttl keep exits with 2' 2 '' \
+	'put: --hold and --ttl keep exclude each other *' hbctl put a 1 --hold --ttl keep
+is 'put --hold with a --ttl of less than 100ms exits with 2' 2 '' \
+	'put: --hold: --ttl is at least 100ms *' hbctl put a 1 --hold --ttl 99ms
 is 'put --from with a value exits with 2' 2 '' 'put: --from takes the place of VALUE *' \
 	hbctl put k v --from /dev/null
 is 'put --from of a missing file exits with 4' 4 '' \

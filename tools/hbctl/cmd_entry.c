@@ -2,6 +2,7 @@
 /* The commands on entries. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "cmd.h"
 #include "duration.h"
 #include "entry.h"
+#include "lock.h"
 #include "output.h"
 #include "value.h"
 
@@ -73,21 +75,23 @@ static enum status fail_condition(const struct request *request, int err,
 	return STATUS_NO;
 }
 
+/* The least time-to-live of entries that hbctl renews, ms: less would be nothing but renewing. */
+#define HOLD_MIN_MS	100ULL
+
 static enum status do_put(const struct request *request, const struct key *key,
-			  const struct value *value, struct hashbelt_item *item)
+			  const void *value, size_t value_len, const struct hashbelt_item *demand)
 {
-	__u64 version = item->version;
+	struct hashbelt_item item = *demand;
 	struct json_object *object;
 	int err;
 
-	err = hashbelt_put(request->handle, key->bytes, key->len, value->bytes, value->len,
-			   item);
+	err = hashbelt_put(request->handle, key->bytes, key->len, value, value_len, &item);
 	if (err)
-		return fail_condition(request, err, key, item, version);
+		return fail_condition(request, err, key, &item, demand->version);
 	if (!request->json)
 		return STATUS_DONE;
-	object = entry_object(key, item);
-	json_add_number(object, "value_len", value->len);
+	object = entry_object(key, &item);
+	json_add_number(object, "value_len", value_len);
 	json_print(object);
 	return STATUS_DONE;
 }
@@ -130,6 +134,118 @@ static enum status take_value(const struct request *request, struct value *value
 	return STATUS_DONE;
 }
 
+/* Reads the options of a put but --from. */
+static enum status take_put_options(const struct request *request, struct hashbelt_item *item)
+{
+	enum status status;
+	__u64 flags = 0;
+
+	status = request_ttl(request, "never|keep", &item->ttl_ms);
+	if (!status)
+		status = request_number(request, "flags", 0, ~0U, &flags);
+	if (!status)
+		status = take_conditions(request, true, item);
+	item->flags = flags;
+	if (status || !request_option(request, "hold"))
+		return status;
+	item->how |= HASHBELT_BOUND;
+	if (item->ttl_ms == HASHBELT_TTL_KEEP)
+		return fail_usage(request, "--hold and --ttl keep exclude each other");
+	if (item->ttl_ms && item->ttl_ms < HOLD_MIN_MS)
+		return fail_usage(request, "--hold: --ttl is at least %llums", HOLD_MIN_MS);
+	return STATUS_DONE;
+}
+
+static enum status put_one(struct request *request, const struct hashbelt_item *item)
+{
+	struct value value = { 0 };
+	enum status status;
+	struct key key;
+
+	status = request_key(request, 0, &key);
+	if (!status)
+		status = take_value(request, &value);
+	if (!status)
+		status = request_bind(request);
+	if (!status)
+		status = do_put(request, &key, value.bytes, value.len, item);
+	value_free(&value);
+	return status;
+}
+
+/* The keys of KEY VALUE pairs, whose values are words of the command. */
+static enum status take_pairs(const struct request *request, const struct hashbelt_item *item,
+			      struct key *keys)
+{
+	enum status status = STATUS_DONE;
+	int i;
+
+	if (request->count % 2)
+		return fail_usage(request, "a VALUE is missing behind the KEY '%s'",
+				  request->operands[request->count - 1]);
+	if (item->how & (HASHBELT_IF_VERSION | HASHBELT_IF_LEASE))
+		return fail_usage(request, "--if-version and --if-lease are for one KEY");
+	if (request_option(request, "from"))
+		return fail_usage(request, "--from is for one KEY");
+	for (i = 0; !status && i < request->count; i += 2) {
+		status = request_key(request, i, &keys[i / 2]);
+		if (!status && !strcmp(request->operands[i + 1], "-"))
+			status = fail_usage(request, "a VALUE of - is for one KEY");
+	}
+	return status;
+}
+
+/* A key whose condition does not hold does not keep the others from their turn. */
+static enum status put_pairs(struct request *request, const struct hashbelt_item *item)
+{
+	struct key *keys = calloc(request->count, sizeof(*keys));
+	enum status status, worst = STATUS_DONE;
+	const char *value;
+	int i;
+
+	if (!keys)
+		return fail(STATUS_ERROR, "out of memory");
+	status = take_pairs(request, item, keys);
+	if (!status)
+		status = request_bind(request);
+	for (i = 0; status <= STATUS_NO && i < request->count; i += 2) {
+		value = request->operands[i + 1];
+		status = do_put(request, &keys[i / 2], value, strlen(value), item);
+		worst = status > worst ? status : worst;
+	}
+	free(keys);
+	return status > worst ? status : worst;
+}
+
+/* In steps: poll(2) does not count the time for which the machine is suspended. */
+static void wait_until(__u64 ms)
+{
+	__u64 now;
+
+	while ((now = clock_ms()) < ms)
+		poll(NULL, 0, ms - now < 1000 ? ms - now : 1000);
+}
+
+/* Renews the entries that were put, all at once, until a signal ends us: they go with us. */
+static enum status hold(const struct request *request, __u64 ttl_ms)
+{
+	struct hashbelt_item item = { 0 };
+	__u64 asked;
+	int err;
+
+	fflush(stdout);
+	for (;;) {
+		asked = clock_ms();
+		err = hashbelt_touch_bound(request->handle, ttl_ms, &item);
+		if (err == -ENOENT)
+			return fail(STATUS_NO, "the entries have left belt '%s'", request->belt);
+		if (err)
+			return fail_belt(request, err);
+		wait_until(item.ttl_ms == HASHBELT_TTL_NEVER ? HASHBELT_TTL_NEVER :
+			   asked + item.ttl_ms / 3);
+	}
+}
+
 /**
  * cmd_put() - hbctl put
  * @request:	the request
@@ -139,27 +255,16 @@ static enum status take_value(const struct request *request, struct value *value
 enum status cmd_put(struct request *request)
 {
 	struct hashbelt_item item = { 0 };
-	struct value value = { 0 };
 	enum status status;
-	struct key key;
-	__u64 flags = 0;
 
-	status = request_key(request, 0, &key);
-	if (!status)
-		status = request_ttl(request, "never|keep", &item.ttl_ms);
-	if (!status)
-		status = request_number(request, "flags", 0, ~0U, &flags);
-	if (!status)
-		status = take_conditions(request, true, &item);
-	if (!status)
-		status = take_value(request, &value);
-	if (!status)
-		status = request_bind(request);
-	item.flags = flags;
-	if (!status)
-		status = do_put(request, &key, &value, &item);
-	value_free(&value);
-	return status;
+	status = take_put_options(request, &item);
+	if (!status && request->count > 2)
+		status = put_pairs(request, &item);
+	else if (!status)
+		status = put_one(request, &item);
+	if (status || !(item.how & HASHBELT_BOUND))
+		return status;
+	return hold(request, item.ttl_ms);
 }
 
 /* An operation of a command on one of its keys. */

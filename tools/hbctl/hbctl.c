@@ -109,6 +109,7 @@ static const struct option_spec put_options[] = {
 	{ "if-version", 0, "V", "only if there is one of version V" },
 	{ "if-lease", 0, "TOKEN", "only while the fill lease with this token lasts" },
 	{ "flags", 0, "N", "32 bits of your own (0)" },
+	{ "hold", 0, NULL, "keep the entries while hbctl runs, and no longer" },
 	ESCAPED,
 	{ 0 },
 };
@@ -280,13 +281,18 @@ static enum status cmd_completion(struct request *request);
 static enum status cmd_version(struct request *request);
 
 static const struct command commands[] = {
-	{ "put", "KEY [VALUE|-]", 1, 2, HASHBELT_CALL_PUT, put_options,
-	  "put an entry",
+	{ "put", "KEY [VALUE|-] [KEY VALUE]...", 1, INT_MAX, HASHBELT_CALL_PUT, put_options,
+	  "put entries",
 	  "The value is VALUE, or all of stdin for - and without one. All users of the machine "
 	  "can see the words of a command: a secret comes from stdin, or with --from from a file.\n"
+	  "The options hold for all KEYs. --if-version, --if-lease, --from and stdin are for one.\n"
+	  "With --hold, hbctl runs until a signal ends it, and renews the entries after each third of "
+	  "their time-to-live, all in one step. They are gone at once when hbctl ends, and together "
+	  "after their time-to-live when it is stopped. If all have left the belt, it exits with 1.\n"
 	  KEY_HELP "\n"
 	  DURATION_HELP "\n"
-	  "Exit status 1: a condition does not hold, or the belt keeps its present entry.",
+	  "Exit status 1: a condition does not hold, or the belt keeps a present entry. The others "
+	  "are put; with --hold none stays.",
 	  cmd_put, NULL },
 	{ "get", "KEY... " COMMAND_LINE, 1, INT_MAX, HASHBELT_CALL_GET, get_options,
 	  "print values",
