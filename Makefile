@@ -119,8 +119,8 @@ bench-resize: ## what growing the index costs beside ENTRIES (1000000) that expi
 	$(MAKE) -C tests payload
 	tests/bench/expiry.sh --resize $(or $(ENTRIES),1000000) --count-instructions
 
-bench-cache: ## misses, memory and cost beside memcached and Redis; or of TRACE=FILE, of WORKLOADS="..."
-	tests/bench/peers/run.sh $(WORKLOADS)
+bench-cache: ## misses, memory and cost beside memcached and Redis; PEERS=sid: unstable's; TRACE=FILE, WORKLOADS="..."
+	PEERS="$(PEERS)" tests/bench/peers/run.sh $(WORKLOADS)
 
 simulate: ## miss ratios of orders of eviction, by simulation; or of TRACE=FILE
 	$(MAKE) -s -C tests simulate

@@ -12,6 +12,7 @@ shift 3
 cp -a host/. /
 PATH=$PATH:/usr/bin
 insmod hashbelt.ko
+echo "memcached is $(memcached -V | cut -d ' ' -f 2), Redis $(redis-server --version | cut -d = -f 2 | cut -d ' ' -f 1)"
 # A task that waits for another one on the same processor does not wait for a wakeup of another.
 taskset -p 1 $$ >/dev/null
 for workload; do

@@ -5,6 +5,7 @@
 # guest, and print shares of gets that miss, memory in use, and costs. Workloads: those of
 # `simulate --help`, by default all.
 #
+#	PEERS=sid	beside the servers of Debian's unstable, not those of this machine's release
 #	TRACE=FILE	play a trace in the format of twitter/cache-trace
 #	MEGABYTES=N	memory of each cache (4)
 #	REQUESTS=N	requests of a workload, about so many (10000)
@@ -14,11 +15,11 @@ unset CDPATH
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../../.." && pwd)
-payload=$top/.cache/build/payload-cache
+payload=$top/.cache/build/payload-cache${PEERS:+-$PEERS}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-make -s -C "$top/tests" cache
+make -s -C "$top/tests" cache PEERS="${PEERS-}"
 rm -f "$payload/trace.csv"
 if [ -n "${TRACE:-}" ]; then
 	cp "$TRACE" "$payload/trace.csv"
