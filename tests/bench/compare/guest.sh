@@ -128,7 +128,6 @@ measure() {
 	esac
 }
 
-cp -a host/. /
 PATH=$PATH:/usr/bin
 sockets=$(mktemp -d)
 # A task that waits for another one on the same processor does not wait for a wakeup of another.

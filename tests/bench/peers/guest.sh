@@ -8,8 +8,6 @@ set -eu
 megabytes=$1 requests=$2 pace=$3
 shift 3
 
-# The programs need the loader and the libraries at their paths.
-cp -a host/. /
 PATH=$PATH:/usr/bin
 insmod hashbelt.ko
 echo "memcached is $(memcached -V | cut -d ' ' -f 2), Redis $(redis-server --version | cut -d = -f 2 | cut -d ' ' -f 1)"
