@@ -328,7 +328,7 @@ class Whole(BeltCase):
         self.assertRaises(hashbelt.Error, belt.configure, window=65537)
 
     def test_many_in_window(self):
-        """get_many takes values from the window, and the others from the kernel"""
+        """get_many takes most values from the window, and the others from the kernel"""
         belt = self.make(window=65536)
         keys = [f"key {number}" for number in range(100)]
         belt.set_many({key: b"small" for key in keys} | {"large": bytes(3000)})
@@ -337,7 +337,8 @@ class Whole(BeltCase):
             self.assertEqual(belt.get_many([*keys, "none", "large"]), want)
         before = belt.stat()["hits"]
         self.assertEqual(belt.get_many([*keys, "none", "large"]), want)
-        self.assertLess(belt.stat()["hits"] - before, 10)
+        # The belt's secret decides which keys share a set of the window, and which find no slot.
+        self.assertLess(belt.stat()["hits"] - before, 50)
         belt.put("key 7", b"another")
         self.assertEqual(belt.get_many(["key 6", "key 7"]),
                          {"key 6": b"small", "key 7": b"another"})
