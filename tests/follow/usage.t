@@ -13,7 +13,7 @@ manual=$tests/../docs/hbfollow.8
 
 # long_options - print the long options of help.
 long_options() {
-	hbfollow --help | sed -n 's/^  .*--\([a-z-]*\).*/\1/p' | sort
+	hbfollow --help | sed -nE 's/^ {2,6}(-[A-Za-z], )?--([a-z-]+).*/\2/p' | sort
 }
 
 # in_manual - print the long options whose descriptions the manual page has.

@@ -13,7 +13,7 @@ manual=$tests/../docs/hbserve.8
 
 # long_options - print the long options of help.
 long_options() {
-	hbserve --help | sed -n 's/^  .*--\([a-z-]*\).*/\1/p' | sort
+	hbserve --help | sed -nE 's/^ {2,6}(-[A-Za-z], )?--([a-z-]+).*/\2/p' | sort
 }
 
 # in_manual - print the long options whose descriptions the manual page has.
