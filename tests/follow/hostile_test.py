@@ -94,7 +94,8 @@ def first_speaks(connection):
     connection.recv(1)
 
 
-refused('a server that speaks first', first_speaks, 'speaks first')
+# Which of the two sees the other's words first is not known: then they are a wrong answer to HELLO.
+refused('a server that speaks first', first_speaks, 'does not follow')
 refused('a server that closes', lambda connection: None, 'does not follow')
 refused('HTTP', says(b'HTTP/1.1 400 Bad Request\r\n\r\n'), 'make no sense')
 refused('an error', says(b'-ERR unknown command \x1b[31m\r\n'), 'the server refuses: ERR unknown command ?[31m')
