@@ -871,8 +871,8 @@ suite_newest_kernels() {
 	matrix "$newest" SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test)
 }
 
-# The oldest kernel that the module builds for, that of Debian 11: stand-ins of belt/ground/compat.h take the place of
-# what it lacks.
+# The oldest kernel that the module builds for, that of Debian 11. belt/ground/compat.h has stand-ins for the functions
+# that this kernel lacks.
 suite_oldest_kernels() {
 	# shellcheck disable=SC2046 # lists of names, split on purpose
 	matrix bullseye SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test) \

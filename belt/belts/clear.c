@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Clearing a belt, and making it dead. A clear raises the belt's floor, so that no reader finds
- * what is there; the worker sweeps the entries out.
+ * the present entries. The worker sweeps these out.
  */
 #include <linux/minmax.h>
 #include <linux/mutex.h>

@@ -13,7 +13,7 @@
 
 /*
  * Checks and reads an open file. People write it, so the line may have no newline. Returns NULL, or
- * what is wrong.
+ * a sentence about the mistake.
  */
 static const char *read_file(FILE *file, char *password)
 {
