@@ -67,9 +67,10 @@ compare_installed() {
 	printf '%s\n' "$temporary/target $version $version" True | diff - "$temporary/found"
 }
 
-# build - build a wheel; print what the build says of deprecated settings, and a wrong license.
+# build - build a wheel; print what the build says of deprecated settings, and a wrong license. Python prints
+# setuptools' own warnings; those of the class DeprecationWarning concern the code of setuptools, and stay hidden.
 build() {
-	(cd "$source/bindings/python" && /usr/bin/python3 -W default -c '
+	(cd "$source/bindings/python" && /usr/bin/python3 -c '
 import setuptools.build_meta, sys
 setuptools.build_meta.build_wheel(sys.argv[1])' "$temporary") >"$temporary/log" 2>&1 || cat "$temporary/log"
 	grep -i deprecated "$temporary/log"
