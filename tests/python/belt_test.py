@@ -339,7 +339,7 @@ class Whole(BeltCase):
         self.assertEqual(belt.get_many([*keys, "none", "large"]), want)
         # The belt's secret decides which keys share a set of the window, and which find no slot.
         self.assertLess(belt.stat()["hits"] - before, 50)
-        belt.put("key 7", b"another")
+        belt.set("key 7", b"another")
         self.assertEqual(belt.get_many(["key 6", "key 7"]),
                          {"key 6": b"small", "key 7": b"another"})
 
