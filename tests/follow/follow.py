@@ -50,10 +50,40 @@ def new_path(suffix=''):
     return f'{DIRECTORY}/{_count}{suffix}'
 
 
+PORTS = 100
+_ports = iter(())
+_guards = []
+
+
+def take_ports(child=0):
+    """Ports for this process. @child: which child of the test it is.
+
+    Without a guest other tests run beside. So each process has a block of ports from which the kernel takes none for
+    connections, and the block 10000 above it, for the nodes of a cluster. It holds the first port of the block.
+    """
+    global _ports
+    first = 7000 + PORTS * child
+    if FAKE:
+        guard = socket.socket()
+        _guards.append(guard)
+        for block in range(100):
+            first = 10000 + (os.getpid() + block) % 100 * PORTS
+            try:
+                guard.bind((HOST, first))
+                break
+            except OSError:
+                pass
+        else:
+            raise RuntimeError('no ports are free')
+    _ports = iter(range(first + 1, first + PORTS))
+
+
+take_ports()
+
+
 def new_port():
     """A port that no server of this test has had."""
-    new_path()
-    return 20000 + os.getpid() % 2000 * 20 + _count % 20 if FAKE else 7000 + _count
+    return next(_ports)
 
 
 def certificates():

@@ -142,6 +142,7 @@ class Child:
         # Processes of the parent are not ended by this one; ports and paths are its own.
         follow._running = []
         follow._count = 100 * Child.count
+        follow.take_ports(Child.count)
         status = 1
         try:
             found = function(*arguments)
