@@ -204,7 +204,7 @@ static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table
 			break;
 		}
 		if (item.how & HASHBELT_TO_WINDOW && !item.result)
-			hb_window_ask(belt, run->gets[done].words, item.key_len, item.value_len);
+			hb_window_offer(belt, run->gets[done].words, item.key_len, item.value_len);
 		/* A run ends with a long value: the task does not reschedule in a run. */
 		if (item.value_len > HB_WORDS_MAX && !item.result)
 			return done + 1;

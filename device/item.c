@@ -81,7 +81,7 @@ int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *ke
 		if (err == -ERANGE)
 			item->value_len = len;
 		if (kind != HB_GET_STALE && item->how & HASHBELT_TO_WINDOW && !err)
-			hb_window_ask(belt, key, item->key_len, item->value_len);
+			hb_window_offer(belt, key, item->key_len, item->value_len);
 		return err;
 	}
 }
@@ -366,7 +366,7 @@ static __always_inline int try_get_of_session(const struct hb_session *session,
 	if (session->access & HASHBELT_MAY_READ && !READ_ONCE(belt->dead))
 		err = try_get(belt, item, key, hb_clock_now(&belt->clock), HB_GET_PLAIN, &len);
 	if (asks && !err)
-		hb_window_ask(belt, key, item->key_len, item->value_len);
+		hb_window_offer(belt, key, item->key_len, item->value_len);
 	if (READ_ONCE(belt->settings.policy) & HASHBELT_WIPE && hb_is_done(err))
 		memzero_explicit(key, item->key_len);
 	return err;

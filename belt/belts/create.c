@@ -111,7 +111,7 @@ static void belt_free(struct hashbelt_belt *belt)
 	struct hb_account *account = belt->account;
 
 	if (window)
-		hb_window_give_up(window);
+		hb_window_free(window);
 	hb_for_each_shard(shard, belt) {
 		hb_wheel_destroy(&shard->wheel);
 		hb_wheel_destroy(&shard->old);
@@ -209,7 +209,7 @@ static int window_alloc(struct hashbelt_belt *belt)
 	window = hb_window_new(belt->account, belt->settings.window_bytes);
 	if (IS_ERR(window))
 		return PTR_ERR(window);
-	hb_window_give(belt, window);
+	hb_window_install(belt, window);
 	hb_window_open(belt);
 	return 0;
 }

@@ -160,7 +160,7 @@ static void set_limits(struct hashbelt_belt *belt)
 static void set_policy(struct hashbelt_belt *belt, u32 policy)
 {
 	if (policy & HASHBELT_REFRESH_ON_GET) {
-		hb_window_renew(belt);
+		hb_window_set_renews(belt);
 		/* As below. */
 		smp_store_release(&belt->overwrites, false);
 	}
@@ -277,7 +277,7 @@ static void set_all(struct hashbelt_belt *belt, const struct hb_settings *settin
 		switch_geometry(belt, geometry, settings);
 	if (fields & HASHBELT_SET_WINDOW) {
 		belt->settings.window_bytes = settings->window_bytes;
-		hb_window_give(belt, window);
+		hb_window_install(belt, window);
 	}
 	hb_unlock_all(belt);
 	mutex_unlock(&belt->clear_lock);
@@ -313,7 +313,7 @@ static int prepare(struct hashbelt_belt *belt, const struct hb_settings *setting
 		return err;
 	*geometry = prepare_geometry(belt, settings);
 	if (IS_ERR(*geometry) && fields & HASHBELT_SET_WINDOW && *window)
-		hb_window_give_up(*window);
+		hb_window_free(*window);
 	return PTR_ERR_OR_ZERO(*geometry);
 }
 
@@ -333,7 +333,7 @@ static void open_window(struct hashbelt_belt *belt, struct hb_window *before)
 	if (hb_is_dead(belt))
 		hb_window_close(belt);
 	if (before)
-		hb_window_give_up(before);
+		hb_window_free(before);
 }
 
 /**
@@ -374,7 +374,7 @@ int hb_set(struct hashbelt_belt *belt, const struct hashbelt_config *config, u32
 		if (fields & HASHBELT_SET_WINDOW)
 			open_window(belt, before);
 		else if (renewed && !(settings.policy & HASHBELT_REFRESH_ON_GET))
-			hb_window_renew_no_more(belt);
+			hb_window_clear_renews(belt);
 		/* So entries of the old wheels are not looked at more often than before. */
 		if (geometry)
 			hb_for_each_shard(shard, belt)

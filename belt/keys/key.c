@@ -182,7 +182,7 @@ static int leave_stale(struct hb_shard *shard, u32 hash, const void *key, u32 ke
 	err = remove_condition(belt, entry, item);
 	if (err)
 		return err;
-	hb_window_leave(shard, entry);
+	hb_window_remove(shard, entry);
 	if (!hb_node_end(&entry->node, now))
 		return -ENOENT;
 	hb_wheel_del(&shard->wheel, &entry->node);
@@ -235,7 +235,7 @@ int hb_expire_key(struct hashbelt_belt *belt, const void *key, u32 key_len)
 	now = hb_clock_now(&belt->clock);
 	entry = hb_find_live(shard, hash, key, key_len, now);
 	if (entry) {
-		hb_window_leave(shard, entry);
+		hb_window_remove(shard, entry);
 		hb_node_claim(&entry->node, HASHBELT_EXPIRED);
 		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_expire(shard, entry, now);

@@ -87,22 +87,8 @@ static void undo_charge(struct hb_put *put, const struct hashbelt_entry *old)
 /* Copying a value into the entry that is there, under the shard's lock */
 
 /*
- * A put is about to overwrite @old: no reader finds its copy in the window from now on. True if no
- * task has a reference to @old. Control dependency: the put comes after the reads of @ref, as for
- * hb_window_leave().
- */
-static __always_inline bool is_unshared(struct hb_shard *shard, struct hashbelt_entry *old)
-{
-	lockdep_assert_held(&shard->lock);
-	if (likely(refcount_read(&old->ref) == 1))
-		return true;
-	hb_window_drop(shard, old);
-	return refcount_read(&old->ref) == 1;
-}
-
-/*
- * True if the value of the put may be copied over that of @old if that is_unshared(): no event is
- * to have the old value, and readers wait for a short copy only.
+ * True if the value of the put may be copied over that of @old if no task has a reference to that:
+ * no event is to have the old value, and readers wait for a short copy only.
  */
 static inline bool can_overwrite(const struct hb_shard *shard, const struct hashbelt_entry *old,
 				 const struct hashbelt_entry *new)
@@ -206,7 +192,7 @@ static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 		    struct hashbelt_entry *new, u64 now, bool keep_time)
 {
 	lockdep_assert_held(&shard->lock);
-	hb_window_leave(shard, old);
+	hb_window_remove(shard, old);
 	hlist_add_behind_rcu(&new->chain, &old->chain);
 	if (unlikely(!hb_node_supersede(&old->node, &new->node, keep_time))) {
 		hlist_del_rcu(&new->chain);
@@ -269,7 +255,7 @@ static __always_inline int charge_and_insert(struct hb_put *put, struct hashbelt
 	struct hashbelt_entry *entry = put->entry;
 	bool copies, tailed = entry->hash & HB_TAILED;
 
-	copies = old && can_overwrite(shard, old, entry) && is_unshared(shard, old);
+	copies = old && can_overwrite(shard, old, entry) && hb_window_remove(shard, old);
 	if (put->mode == HB_PUT_COPY && !copies)
 		return HB_PUT_NEEDS_ENTRY;
 	if (!old && unlikely(hb_is_overfull(shard->belt, shard)))
@@ -362,9 +348,9 @@ static noinline bool try_again(struct hb_put *put, int *outcome)
 
 /*
  * Before the first try. hb_evict_ahead() needs the entry after the put, so the put takes a
- * reference for it.
+ * reference for it, which release_put() drops.
  */
-static void begin(struct hb_put *put, struct hashbelt_belt *belt)
+static void prepare_put(struct hb_put *put, struct hashbelt_belt *belt)
 {
 	put->shard = hb_shard_of(belt, put->entry->hash);
 	put->ahead = put->mode != HB_PUT_COPY && unlikely(hb_evicts_ahead(belt));
@@ -383,8 +369,11 @@ static noinline void count_failure(struct hashbelt_belt *belt, const struct hb_p
 		hb_count(belt, HASHBELT_STAT_REFUSED);
 }
 
-/* After the last try. Unless the put has succeeded, frees an HB_PUT_ENTRY. */
-static void end(struct hb_put *put, int outcome)
+/*
+ * After the last try. Gives back the room and the reference that the put still has. Unless the put
+ * has succeeded, drops the caller's reference to an HB_PUT_ENTRY as well.
+ */
+static void release_put(struct hb_put *put, int outcome)
 {
 	struct hashbelt_belt *belt = put->shard->belt;
 
@@ -426,12 +415,12 @@ int hb_put_run(struct hashbelt_belt *belt, struct hb_put *put)
 		return -EINVAL;
 	}
 	hb_make_levels(belt, put->entry->hash, ttl_ms);
-	begin(put, belt);
+	prepare_put(put, belt);
 	do {
 		outcome = try_put(put);
 	} while (unlikely(outcome >= HB_RETRY_ROOM) && try_again(put, &outcome));
 	if (unlikely(outcome < 0))
 		count_failure(belt, put, outcome);
-	end(put, outcome);
+	release_put(put, outcome);
 	return outcome;
 }

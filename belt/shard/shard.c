@@ -254,7 +254,7 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 
 	lockdep_assert_held(&shard->lock);
 	/* After the claim: no reader takes a copy whose deadline is reached. */
-	hb_window_leave(shard, entry);
+	hb_window_remove(shard, entry);
 	if (hb_is_cleared(belt, entry) || unlikely(!hb_ops(entry)->reported)) {
 		hb_leave(shard, entry, now);
 		return;

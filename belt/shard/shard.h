@@ -140,7 +140,7 @@ static inline bool hb_take_out(struct hb_shard *shard, struct hashbelt_entry *en
 {
 	lockdep_assert_held(&shard->lock);
 	hb_wheel_del(&shard->wheel, &entry->node);
-	hb_window_leave(shard, entry);
+	hb_window_remove(shard, entry);
 	if (!hb_node_try_claim(&entry->node, reason))
 		return false;
 	hb_leave(shard, entry, now);

@@ -89,7 +89,7 @@ static void pages_init(const struct hb_window *window)
 
 /*
  * A window with slots of @bytes, which hb_window_is_size(), not open yet. Returns it with a
- * reference for the belt, which ends with hb_window_give_up(); errors as hb_zalloc(). Context: may
+ * reference for the belt, which ends with hb_window_free(); errors as hb_zalloc(). Context: may
  * sleep.
  */
 struct hb_window *hb_window_new(struct hb_account *account, size_t bytes)
@@ -127,10 +127,11 @@ void hb_window_put(struct hb_window *window)
 }
 
 /*
- * The belt gives up a window that is closed, or that no reader has seen: mappings refer to nothing
- * that is charged. A grace period after another window took its place. Context: may sleep.
+ * Frees a window that is closed, or that no reader has seen, and drops the belt's reference:
+ * mappings refer to nothing that is charged. A grace period after another window took its place.
+ * Context: may sleep.
  */
-void hb_window_give_up(struct hb_window *window)
+void hb_window_free(struct hb_window *window)
 {
 	hb_free(window->account, window->shown, window->bytes);
 	hb_free(window->account, window->set, table_size(window));
@@ -183,7 +184,7 @@ void hb_window_clear(struct hashbelt_belt *belt, u64 floor, bool dead)
 	smp_mb();
 }
 
-static void set_renews(struct hb_window *window, bool renews)
+static void show_renews(struct hb_window *window, bool renews)
 {
 	spin_lock(&window->head);
 	if (window->shown && window->shown->state != HASHBELT_WINDOW_DEAD)
@@ -196,14 +197,14 @@ static void set_renews(struct hb_window *window, bool renews)
  * Before the policy changes to one with which gets renew. Under all shards' locks, or while no
  * other task knows the belt.
  */
-void hb_window_renew(struct hashbelt_belt *belt)
+void hb_window_set_renews(struct hashbelt_belt *belt)
 {
 	struct hb_window *window = rcu_dereference_protected(belt->window, true);
 
 	if (!window)
 		return;
-	set_renews(window, true);
-	/* As in hb_window_clear(). */
+	show_renews(window, true);
+	/* Before any task can find that gets renew. */
 	smp_mb();
 }
 
@@ -294,7 +295,7 @@ static void drop_copy(struct hb_window *window, struct hb_window_set *set, size_
 	set->heat[way] = 0;
 	atomic_dec(&window->used);
 	/*
-	 * A release: see hb_window_leave(). The belt has a reference, too, because an entry that
+	 * A release: see hb_window_remove(). The belt has a reference, too, because an entry that
 	 * leaves the belt leaves the window first.
 	 */
 	refcount_dec(&entry->ref);
@@ -323,7 +324,7 @@ static void empty_all(struct hb_window *window)
  * deadline than its entry: it leaves before gets without HASHBELT_NO_REFRESH may hit. Under the
  * belt's set_lock. Context: may sleep.
  */
-void hb_window_renew_no_more(struct hashbelt_belt *belt)
+void hb_window_clear_renews(struct hashbelt_belt *belt)
 {
 	struct hb_window *window = hb_window_get(belt);
 
@@ -332,7 +333,7 @@ void hb_window_renew_no_more(struct hashbelt_belt *belt)
 	/* A get that has read the former policy may renew until then. */
 	synchronize_rcu();
 	empty_all(window);
-	set_renews(window, false);
+	show_renews(window, false);
 	hb_window_put(window);
 }
 
@@ -362,8 +363,8 @@ static struct hb_window_set *set_with(struct hb_shard *shard, const struct hashb
 	return set_of(*window, hash_of(*window, entry->data, entry->key_len), number);
 }
 
-/* The slow half of hb_window_leave(): empties the slot of the entry, if it has one. */
-void hb_window_drop(struct hb_shard *shard, struct hashbelt_entry *entry)
+/* The rare half of hb_window_remove(): empties the slot of the entry, if it has one. */
+void hb_window_remove_slow(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	struct hb_window *window;
 	struct hb_window_set *set;
@@ -383,11 +384,11 @@ void hb_window_drop(struct hb_shard *shard, struct hashbelt_entry *entry)
 }
 
 /*
- * The slow half of hb_window_set_deadline(): changes the deadline of the entry while readers find
+ * The rare half of hb_window_set_deadline(): changes the deadline of the entry while readers find
  * the slot changing.
  */
-u64 hb_window_move(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now, u64 to,
-		   bool *sooner)
+u64 hb_window_set_deadline_slow(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
+				u64 to, bool *sooner)
 {
 	struct hashbelt_window_slot *slot;
 	struct hb_window *window;
@@ -417,20 +418,20 @@ u64 hb_window_move(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now
 /* Filling */
 
 /*
- * Whether a key may come in: its entry seems to have a slot, or it was asked for before, not long
- * ago. Without a lock: two tasks may both be told, and a tag may be that of another key.
+ * True if the entry of a key seems to have a slot, or if the key was offered before, not long ago.
+ * Without a lock: two tasks may both be told, and a tag may be that of another key.
  */
-static bool may_come_in(struct hb_window_set *set, u64 hash)
+static bool may_have_slot(struct hb_window_set *set, u64 hash)
 {
-	u16 *asked = &set->asked[hash >> 32 & (HASHBELT_WINDOW_WAYS - 1)], mark = hash >> 48;
+	u16 *offered = &set->offered[hash >> 32 & (HASHBELT_WINDOW_WAYS - 1)], part = hash >> 48;
 	unsigned int way;
 
 	for (way = 0; way < HASHBELT_WINDOW_WAYS; way++)
 		if (READ_ONCE(set->tag[way]) == (u32)(hash >> 32))
 			return true;
-	if (READ_ONCE(*asked) == mark)
+	if (READ_ONCE(*offered) == part)
 		return true;
-	WRITE_ONCE(*asked, mark);
+	WRITE_ONCE(*offered, part);
 	return false;
 }
 
@@ -530,15 +531,17 @@ static bool copy_key(struct hashbelt_belt *belt, struct hb_window *window, const
 }
 
 /**
- * hb_window_ask() - after a get: ask for a slot of the belt's window for the key
+ * hb_window_offer() - after a get: offer the key to the belt's window
  * @belt:	the belt
  * @key:	the key, at an address that is a multiple of 8
  * @key_len:	its length, bytes
  * @value_len:	that of its value, bytes
  *
+ * The key gets a slot if it was offered before, not long ago, and its set has a slot for it.
+ *
  * Context: process, with page faults disabled or not.
  */
-void hb_window_ask(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 value_len)
+void hb_window_offer(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 value_len)
 {
 	struct hb_window *window;
 	bool copied = false;
@@ -551,7 +554,7 @@ void hb_window_ask(struct hashbelt_belt *belt, const void *key, u32 key_len, u32
 		goto out;
 	if (have_room(key_len, value_len)) {
 		hash = hash_of(window, key, key_len);
-		if (!may_come_in(set_of(window, hash, &number), hash))
+		if (!may_have_slot(set_of(window, hash, &number), hash))
 			goto out;
 		copied = copy_key(belt, window, key, key_len, hash);
 	}
@@ -563,11 +566,11 @@ out:
 /* Opening and closing */
 
 /*
- * Gives a belt a window, or NULL, in the place of one that is closed and that the caller gives up
+ * Gives a belt a window, or NULL, in the place of one that is closed and that the caller frees
  * after a grace period; takes over the reference. Under all shards' locks, or while no other task
  * knows the belt.
  */
-void hb_window_give(struct hashbelt_belt *belt, struct hb_window *window)
+void hb_window_install(struct hashbelt_belt *belt, struct hb_window *window)
 {
 	if (window) {
 		window->shown->floor = belt->floor;
@@ -579,8 +582,8 @@ void hb_window_give(struct hashbelt_belt *belt, struct hb_window *window)
 }
 
 /*
- * The window of a belt takes entries from now on. A grace period after hb_window_give(), unless no
- * other task knows the belt: each touch knows then that there is a window (hb_set_deadline()).
+ * The window of a belt takes entries from now on. A grace period after hb_window_install(), unless
+ * no other task knows the belt: each touch knows then that there is a window (hb_set_deadline()).
  */
 void hb_window_open(struct hashbelt_belt *belt)
 {

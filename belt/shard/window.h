@@ -18,14 +18,14 @@
  * struct hb_window_set - what the kernel knows of a set of slots
  * @entry:	of each slot the entry whose copy it has, with a reference; NULL: it is empty
  * @tag:	of each slot the tag of the last key; read without a lock as a hint
- * @asked:	parts of the hashes of keys that readers have asked for; a hint, without a lock
- * @heat:	of each slot: raised where its entry is asked for again, lowered where an entry
+ * @offered:	parts of the hashes of keys that were offered last; a hint, without a lock
+ * @heat:	of each slot: raised where its entry is offered again, lowered where an entry
  *		finds no slot
  */
 struct hb_window_set {
 	struct hashbelt_entry *entry[HASHBELT_WINDOW_WAYS];
 	u32 tag[HASHBELT_WINDOW_WAYS];
-	u16 asked[HASHBELT_WINDOW_WAYS];
+	u16 offered[HASHBELT_WINDOW_WAYS];
 	u8 heat[HASHBELT_WINDOW_WAYS];
 };
 
@@ -73,45 +73,52 @@ void hb_window_exit(void);
 
 bool hb_window_is_size(u64 bytes);
 struct hb_window *hb_window_new(struct hb_account *account, size_t bytes);
-void hb_window_give(struct hashbelt_belt *belt, struct hb_window *window);
+void hb_window_free(struct hb_window *window);
+void hb_window_install(struct hashbelt_belt *belt, struct hb_window *window);
 void hb_window_open(struct hashbelt_belt *belt);
 void hb_window_close(struct hashbelt_belt *belt);
-void hb_window_give_up(struct hb_window *window);
 struct hb_window *hb_window_get(struct hashbelt_belt *belt);
 void hb_window_put(struct hb_window *window);
 unsigned long hb_window_pfn(struct hb_window *window, pgoff_t page);
 
 void hb_window_clear(struct hashbelt_belt *belt, u64 floor, bool dead);
-void hb_window_renew(struct hashbelt_belt *belt);
-void hb_window_renew_no_more(struct hashbelt_belt *belt);
-void hb_window_ask(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 value_len);
-void hb_window_drop(struct hb_shard *shard, struct hashbelt_entry *entry);
-u64 hb_window_move(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now, u64 to,
-		   bool *sooner);
+void hb_window_set_renews(struct hashbelt_belt *belt);
+void hb_window_clear_renews(struct hashbelt_belt *belt);
+void hb_window_offer(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 value_len);
+void hb_window_remove_slow(struct hb_shard *shard, struct hashbelt_entry *entry);
+u64 hb_window_set_deadline_slow(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now,
+				u64 to, bool *sooner);
 
 /*
- * Before an entry is claimed, but for its deadline: no reader of the window must miss that. If it
- * is in the window it has a second reference. Under the lock of its shard, as a fill.
+ * Takes an entry out of the window before a put overwrites it, or before it is claimed for a reason
+ * other than its deadline: no reader of the window must miss that. An entry of which the window has
+ * a copy has a second reference. Under the lock of its shard, which a fill holds as well. Return:
+ * true if no task has a reference to the entry.
  */
-static __always_inline void hb_window_leave(struct hb_shard *shard, struct hashbelt_entry *entry)
+static __always_inline bool hb_window_remove(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
 	/*
 	 * Control dependency: where a fill has given the slot to another entry, the change comes
 	 * after that. Pairs with refcount_dec() in drop_copy().
 	 */
-	if (unlikely(refcount_read(&entry->ref) != 1))
-		hb_window_drop(shard, entry);
+	if (likely(refcount_read(&entry->ref) == 1))
+		return true;
+	hb_window_remove_slow(shard, entry);
+	return refcount_read(&entry->ref) == 1;
 }
 
-/* As hb_node_set(), of the entry and its copy. Under the lock of its shard. */
+/*
+ * Sets the deadline of the entry and of its copy. Arguments and result are those of hb_node_set().
+ * Under the lock of its shard.
+ */
 static __always_inline u64 hb_window_set_deadline(struct hb_shard *shard,
 						  struct hashbelt_entry *entry, u64 now, u64 to,
 						  bool *sooner)
 {
-	/* As in hb_window_leave(). */
+	/* Control dependency, and pairs with refcount_dec() in drop_copy(). */
 	return likely(refcount_read(&entry->ref) == 1) ?
 		hb_node_set(&entry->node, now, to, sooner) :
-		hb_window_move(shard, entry, now, to, sooner);
+		hb_window_set_deadline_slow(shard, entry, now, to, sooner);
 }
 
 #endif /* _HASHBELT_WINDOW_H */

@@ -134,7 +134,7 @@ static void ask_for(struct hashbelt_belt *belt, const void *key, u32 key_len, u3
 	u64 words[HASHBELT_KEY_MAX / 8] = {};
 
 	memcpy(words, key, key_len);
-	hb_window_ask(belt, words, key_len, value_len);
+	hb_window_offer(belt, words, key_len, value_len);
 }
 
 static int ask(struct hashbelt_belt *belt, unsigned int key)

@@ -724,8 +724,8 @@ static void look_at_slot(void)
 
 static void ask_twice(void)
 {
-	hb_window_ask(slot_look.belt, &key, sizeof(key), LEN);
-	hb_window_ask(slot_look.belt, &key, sizeof(key), LEN);
+	hb_window_offer(slot_look.belt, &key, sizeof(key), LEN);
+	hb_window_offer(slot_look.belt, &key, sizeof(key), LEN);
 }
 
 /* The slot with a copy of the key's entry; NULL: none has. */
@@ -941,7 +941,7 @@ static unsigned int fill_beside(struct kunit *test, unsigned int begin, unsigned
 	slot_reader.end = end;
 	begin_steps(read_slot, 0, NULL);
 	copy_letter(belt, 'b', 0);
-	hb_window_ask(belt, &key, sizeof(key), LEN);
+	hb_window_offer(belt, &key, sizeof(key), LEN);
 	stop_steps();
 	KUNIT_ASSERT_PTR_EQ(test, present_slot(belt), slot_look.slot);
 	KUNIT_ASSERT_EQ(test, slot_reader.wrong, 0u);
@@ -995,7 +995,7 @@ static void no_reader_finds_a_copy_after_a_get_has_found_the_belt_cleared(struct
 
 static void ask_beside(void)
 {
-	hb_window_ask(slot_look.belt, &key, sizeof(key), LEN);
+	hb_window_offer(slot_look.belt, &key, sizeof(key), LEN);
 }
 
 /* The beginning of a close, as far as it does not sleep. */
@@ -1039,7 +1039,7 @@ static void close_beside(struct hb_window *window, unsigned int when, bool asks)
 		steps.outer = &window->head;
 		hb_window_close(slot_look.belt);
 	} else {
-		hb_window_ask(slot_look.belt, &key, sizeof(key), LEN);
+		hb_window_offer(slot_look.belt, &key, sizeof(key), LEN);
 	}
 	stop_steps();
 }
@@ -1054,7 +1054,7 @@ static void try_to_fill_beside_a_close(struct kunit *test, bool asks)
 
 		/* It gets a slot, or will get one. */
 		for (i = 0; i <= asks; i++)
-			hb_window_ask(belt, &key, sizeof(key), LEN);
+			hb_window_offer(belt, &key, sizeof(key), LEN);
 		close_beside(window, when, asks);
 		if (steps.count < when)
 			break;

@@ -252,7 +252,7 @@ inline drop_copy()
 	atomic { owner = 0; ref = 0 }
 }
 
-/* hb_window_leave() and hb_window_drop() of the reader's key, under the lock of its shard */
+/* hb_window_remove() and hb_window_remove_slow() of the reader's key, under the lock of its shard */
 inline window_leave()
 {
 	if
@@ -300,7 +300,7 @@ inline fill(whose, which, end)
 #define DEADLINE	deadline
 #endif
 
-/* A get that hits, and hb_window_ask() with copy_key() */
+/* A get that hits, and hb_window_offer() with copy_key() */
 proctype filler()
 {
 	byte fills, which, end;
@@ -377,7 +377,7 @@ inline find_live()
 	fi
 }
 
-/* A new value: put_into(), after is_unshared(); or replace(), or insert() without an old one */
+/* A new value: put_into(), after hb_window_remove(); or replace(), or insert() without an old one */
 inline put(which)
 {
 #ifndef BREAK_CLAIM
@@ -415,7 +415,7 @@ inline take_out()
 #define END_TOUCH	END_SLOT
 #endif
 
-/* hb_window_set_deadline() and hb_window_move() */
+/* hb_window_set_deadline() and hb_window_set_deadline_slow() */
 inline touch(ttl)
 {
 	atomic { !window_lock -> window_lock = 1 };
@@ -562,7 +562,7 @@ proctype refresher()
 	}
 }
 
-/* SET of a policy: set_policy(), hb_window_renew(); SET of another window; DESTROY */
+/* SET of a policy: set_policy(), hb_window_set_renews(); SET of another window; DESTROY */
 proctype setter()
 {
 	byte sets, now;
@@ -588,7 +588,7 @@ proctype setter()
 #endif
 			atomic { refreshes = 0; note() };
 			leave();
-			/* hb_window_renew_no_more(): synchronize_rcu() */
+			/* hb_window_clear_renews(): synchronize_rcu() */
 #ifndef BREAK_GRACE
 			!refreshing;
 #endif
