@@ -63,15 +63,18 @@ struct hb_place {
  * @unfinished:	waitpoints with waits that the worker has to end
  * @nearest:	lower bounds of the deadlines on @wheel and on @leases; HB_NOTHING if there is none.
  *		Read without @lock as a hint
- * @hand:	where the hand of @wheel stands; likewise
- * @term:	1 to 3: entries that the hand has found read in this term stay
+ * @hand:	where the hand of @wheel stands. Read without @lock as a hint
+ * @term:	1 to 3: entries that the hand has found read in this term are protected
  * @evicted:	entries that the hand has evicted in this lap
- * @renewed:	entries that stayed in the last term, and that the hand has found read in this one
- * @stale:	likewise, and found not read
- * @added:	new plain entries since @common was last set
- * @back:	those of them whose keys had ghosts
- * @shifts:	many were found not read, or nothing is known: see hb_mark_again()
- * @common:	most new entries have keys with ghosts, so ghosts mark none of them
+ * @protected_read: entries that were protected in the last term, and that the hand has found read
+ *		in this one
+ * @protected_unread: entries that were protected in the last term, and that the hand has found not
+ *		read in this one
+ * @added:	new plain entries since @ignores_ghosts was last set
+ * @ghost_hits:	those of them whose keys had ghosts
+ * @unstable:	the keys that are in use change, or nothing is known about that: many of the entries
+ *		that were protected in the last term were not read in this one
+ * @ignores_ghosts: most new entries have keys with ghosts, so ghosts protect none of them
  * @next:	lower bound of when a bucket of @wheel or @leases falls off. Read without @lock by
  *		the worker
  * @wheel:	where plain entries wait for their deadlines
@@ -96,8 +99,8 @@ struct hb_shard {
 	 */
 	spinlock_t lock;
 	bool in_limbo;
-	bool shifts;
-	bool common;
+	bool unstable;
+	bool ignores_ghosts;
 	bool hastened;
 	u64 versions;
 	u64 count;
@@ -113,10 +116,10 @@ struct hb_shard {
 	struct hb_place hand;
 	u32 term;
 	u64 evicted;
-	u64 renewed;
-	u64 stale;
+	u64 protected_read;
+	u64 protected_unread;
 	u64 added;
-	u64 back;
+	u64 ghost_hits;
 	u64 next;
 	struct hb_wheel wheel;
 	struct hb_wheel old;
@@ -253,7 +256,8 @@ struct hb_crew {
  * @floor:	versions up to this one are cleared; written under all shards' locks
  * @shard_bits:	log2 of the number of shards; constant
  * @dead:	the belt is destroyed and takes no entries; written under all shards' locks
- * @unread:	a full belt evicts entries that were not read, so reads mark them; likewise
+ * @unread:	a full belt evicts entries that were not read, so reads set HB_READ; written under
+ *		all shards' locks
  * @overwrites:	a put may copy its value into the entry that is there; likewise, and never set again
  *		once it is false. Not on a belt whose gets refresh: without the shard's lock they
  *		could not tell which of two values they refresh

@@ -52,7 +52,7 @@ static atomic_t dying = ATOMIC_INIT(0);	/* belts that were given up and are not 
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
 /* A ghost belongs to one shard. */
-static_assert(SHARD_BITS_MAX <= HB_AGAIN_BITS);
+static_assert(SHARD_BITS_MAX <= HB_GHOST_MIN_BITS);
 
 static size_t belt_size(unsigned int shard_bits)
 {
@@ -194,7 +194,7 @@ static void shard_init(struct hashbelt_belt *belt, struct hb_shard *shard)
 	shard->nearest[HB_PLAIN] = HB_NOTHING;
 	shard->nearest[HB_LEASES] = HB_NOTHING;
 	shard->term = 1;
-	shard->shifts = true;
+	shard->unstable = true;
 	shard->next = HB_NEVER;
 	INIT_RCU_WORK(&shard->free, hb_limbo_free);
 	shard->belt = belt;

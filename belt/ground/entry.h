@@ -25,8 +25,8 @@ struct hb_shard;
  * @sequence:	of an event: its number; under the queue's lock
  * @version:	unique in the belt; once the entry is in the index a put changes it only if it
  *		overwrites the value, under the shard's lock. 0 while it does
- * @hash:	of the key, with enum hb_kind, HB_TAILED and HB_MARKS in the lowest bits; constant
- *		likewise but for HB_MARKS
+ * @hash:	of the key, with enum hb_kind, HB_TAILED and HB_READ_BITS in the lowest bits; those
+ *		bits change, all others are constant
  * @flags:	the user's bits; as @version. Of a fill lease: HASHBELT_FAILED or 0, under the
  *		shard's lock
  * @keys:	of a request: the number of its keys; constant
@@ -103,13 +103,13 @@ enum hb_kind {
 
 #define HB_KINDS	12
 
-/* The lowest bits of a hash. An HB_ENTRY has marks where the other kinds have their numbers. */
-#define HB_TERM		0x03	/* mark: the term of the shard in which eviction found it read */
-#define HB_READ		0x04	/* mark: it was read since an eviction has passed it */
-#define HB_MARKS	(HB_TERM | HB_READ)
+/* The lowest bits of a hash. Other kinds have their numbers in the place of HB_READ_BITS. */
+#define HB_TERM		0x03	/* of an HB_ENTRY: the term in which the hand found it read */
+#define HB_READ		0x04	/* of an HB_ENTRY: it was read since the hand has passed it */
+#define HB_READ_BITS	(HB_TERM | HB_READ)
 #define HB_OTHER	0x08	/* it is no HB_ENTRY */
 #define HB_TAILED	0x10	/* there is a tail */
-#define HB_HASH		(~(u32)(HB_MARKS | HB_OTHER | HB_TAILED))
+#define HB_HASH		(~(u32)(HB_READ_BITS | HB_OTHER | HB_TAILED))
 
 /* Of an entry in the belt: readers may set HB_READ meanwhile. */
 static inline u32 hb_hash_of(const struct hashbelt_entry *entry)
@@ -120,19 +120,19 @@ static inline u32 hb_hash_of(const struct hashbelt_entry *entry)
 /* The bits that the hashes of two entries of one kind and key have in common. */
 static inline u32 hb_hash_mask(u32 hash)
 {
-	return hash & HB_OTHER ? ~HB_TAILED : ~(HB_TAILED | HB_MARKS);
+	return hash & HB_OTHER ? ~HB_TAILED : ~(HB_TAILED | HB_READ_BITS);
 }
 
 static inline enum hb_kind hb_hash_kind(u32 hash)
 {
-	return hash & HB_OTHER ? hash & (HB_OTHER | HB_MARKS) : HB_ENTRY;
+	return hash & HB_OTHER ? hash & (HB_OTHER | HB_READ_BITS) : HB_ENTRY;
 }
 
 /*
- * Marks an HB_ENTRY as read; writes nothing if it is. No lock: of two that change the marks at the
- * same time one counts. Context: as to use the entry.
+ * Sets HB_READ of an HB_ENTRY; writes nothing if it is set. No lock: of two tasks that change
+ * HB_READ_BITS at the same time one counts. Context: a task that may use the entry.
  */
-static inline void hb_mark_read(struct hashbelt_entry *entry)
+static inline void hb_set_read(struct hashbelt_entry *entry)
 {
 	u32 hash = hb_hash_of(entry);
 
@@ -152,31 +152,20 @@ static inline u32 hb_last_term(u32 term)
 }
 
 /*
- * A new HB_ENTRY whose key has expired or was evicted not long ago gets the mark of the next term:
- * the hand lets it stay when it passes it first. Where the keys that are in use change, or may
- * change (@shifts), it gets the mark of this @term, and stays for the rest of it. Before it is in
- * the index.
+ * The hand passes an HB_ENTRY. True if it stays: it is protected in this term of its shard; or it
+ * was read, which clears HB_READ and protects it; or it has the number of the next term, which it
+ * loses. Under the shard's lock.
  */
-static inline void hb_mark_again(struct hashbelt_entry *entry, u32 term, bool shifts)
-{
-	entry->hash = (entry->hash & ~HB_TERM) | (shifts ? term : hb_next_term(term));
-}
-
-/*
- * An eviction passes an HB_ENTRY. True if it stays: it was found read in this term of its shard, or
- * is found read now, and loses the mark of that; or its key has come back, and it loses the mark of
- * that. Under the shard's lock.
- */
-static inline bool hb_keep_read(struct hashbelt_entry *entry, u32 term)
+static inline bool hb_second_chance(struct hashbelt_entry *entry, u32 term)
 {
 	u32 hash = hb_hash_of(entry);
-	bool again = (hash & HB_TERM) == hb_next_term(term);
+	bool once = (hash & HB_TERM) == hb_next_term(term);
 
 	if ((hash & HB_TERM) == term)
 		return true;
-	if (!(hash & HB_READ) && !again)
+	if (!(hash & HB_READ) && !once)
 		return false;
-	WRITE_ONCE(entry->hash, (hash & ~HB_MARKS) | (hash & HB_READ ? term : 0));
+	WRITE_ONCE(entry->hash, (hash & ~HB_READ_BITS) | (hash & HB_READ ? term : 0));
 	return true;
 }
 
@@ -281,7 +270,7 @@ extern const struct hb_kind_ops *hb_kinds[HB_KINDS];
 static __always_inline const struct hb_kind_ops *hb_ops(const struct hashbelt_entry *entry)
 {
 	return hb_is_plain(entry) ? &hb_plain_ops :
-				    hb_kinds[hb_hash_of(entry) & (HB_OTHER | HB_MARKS)];
+				    hb_kinds[hb_hash_of(entry) & (HB_OTHER | HB_READ_BITS)];
 }
 
 /* Bytes of the tail of an entry with HB_TAILED and the kind in @hash. */

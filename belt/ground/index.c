@@ -45,9 +45,9 @@ static void table_free_work(struct work_struct *work)
 /* log2 of the ghosts of a table of 1 << @bits chains. */
 static unsigned int ghost_bits_for(struct hb_index *index, unsigned int bits)
 {
-	if (!READ_ONCE(index->remembers) || bits < HB_AGAIN_BITS)
+	if (!READ_ONCE(index->remembers) || bits < HB_GHOST_MIN_BITS)
 		return HB_GHOST_BITS;
-	return bits == HB_AGAIN_BITS ? bits : max(bits, HB_GHOST_BITS);
+	return bits == HB_GHOST_MIN_BITS ? bits : max(bits, HB_GHOST_BITS);
 }
 
 static struct hb_table *table_new(struct hb_index *index, unsigned int bits)

@@ -31,12 +31,12 @@ struct hb_account;
 #define HB_GHOST_BITS		10u
 
 /*
- * log2 of the chains of the index from which on entries whose keys come back are marked. With many
- * more ghosts than entries most keys would come back. So a table of this size has one for each
+ * log2 of the chains of the index from which on ghosts protect new entries. With many more ghosts
+ * than entries most new keys would have one. So a table of this size has one for each
  * chain: with four times as many, cluster-7 misses 0.3628 of its gets in the place of 0.3425, and
  * cluster-52, in a larger belt, 0.0919 in the place of 0.0864 ("simulate --belts").
  */
-#define HB_AGAIN_BITS		8u
+#define HB_GHOST_MIN_BITS	8u
 
 /**
  * struct hb_table - one generation of the index
@@ -69,8 +69,8 @@ struct hb_table {
  * @err:	why it failed; under @resize_lock
  * @wq:		where tables are freed
  * @account:	charged for them, or NULL; outlives them
- * @remembers:	new tables of 1 << HB_AGAIN_BITS chains, or of more than 1 << HB_GHOST_BITS, have a
- *		ghost for each chain
+ * @remembers:	new tables of 1 << HB_GHOST_MIN_BITS chains, or of more than 1 << HB_GHOST_BITS,
+ *		have a ghost for each chain
  * @ghosts:	those of all other tables
  */
 struct hb_index {

@@ -118,7 +118,7 @@ static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbe
 {
 	if (likely(!(item->how & HASHBELT_NO_REFRESH))) {
 		if (READ_ONCE(belt->unread))
-			hb_mark_read(entry);
+			hb_set_read(entry);
 		hb_count(belt, HASHBELT_STAT_HITS);
 	}
 	/* Otherwise the arguments would be loaded even if nothing traces. */

@@ -30,7 +30,7 @@ int hb_touch(struct hashbelt_belt *belt, const void *key, u32 key_len, struct ha
 	} while (is == HB_ELSEWHERE);
 	if (is > now) {
 		if (READ_ONCE(belt->unread))
-			hb_mark_read(entry);
+			hb_set_read(entry);
 		item->flags = flags;
 		item->ttl_ms = hb_ms_left(is, now);
 		item->version = seen.version;

@@ -172,7 +172,7 @@ static bool put_into(struct hb_put *put, struct hashbelt_entry *old)
 		hb_schedule(shard, old, put->now);
 	}
 	/* A key that is put again is in use, as one that is read. */
-	hb_mark_read(old);
+	hb_set_read(old);
 	hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
 	return_put(put, old);
 	return true;
@@ -214,8 +214,8 @@ static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
 	if (likely(!hb_why_gone(index, entry->hash, true)))
 		return;
 	WRITE_ONCE(*hb_ghost_slot(index, entry->hash, true), 0);
-	if (READ_ONCE(index->bits) >= HB_AGAIN_BITS)
-		hb_come_back(shard, entry);
+	if (READ_ONCE(index->bits) >= HB_GHOST_MIN_BITS)
+		hb_ghost_hit(shard, entry);
 }
 
 /* Links put->entry, in the place of @old or as a new key. Returns as replace(). */

@@ -7,7 +7,7 @@
  *
  * The hand that is furthest behind moves: that of the least lap, and then of the least deadline. Of
  * equal hands that of the put's shard moves, so that a shard gives up as many entries as it gets.
- * Readers set marks without a lock.
+ * Readers set HB_READ without a lock.
  */
 #include <linux/compiler.h>
 
@@ -92,52 +92,56 @@ static void set_place(struct hb_shard *shard, const struct hb_node *node)
 }
 
 /*
- * Counts an entry that stayed in the last term, when the hand meets it first in this one. The keys
- * that are in use change if more than a third of these entries were not read. A quarter of the
- * shard's entries have to be counted: in a bucket the hand meets the oldest first.
+ * Counts an entry that was protected in the last term, when the hand meets it first in this one.
+ * The keys that are in use change if more than a third of these entries were not read. A quarter of
+ * the shard's entries have to be seen: in a bucket the hand meets the oldest first.
  */
-static void count_stayed(struct hb_shard *shard, const struct hashbelt_entry *entry)
+static void count_protected(struct hb_shard *shard, const struct hashbelt_entry *entry)
 {
 	u32 hash = hb_hash_of(entry);
-	u64 stayed;
+	u64 seen;
 
 	lockdep_assert_held(&shard->lock);
 	if ((hash & HB_TERM) != hb_last_term(shard->term))
 		return;
 	if (hash & HB_READ)
-		shard->renewed++;
+		shard->protected_read++;
 	else
-		shard->stale++;
-	stayed = shard->renewed + shard->stale;
-	if (4 * stayed >= shard->live)
-		shard->shifts = 3 * shard->stale > stayed;
+		shard->protected_unread++;
+	seen = shard->protected_read + shard->protected_unread;
+	if (4 * seen >= shard->live)
+		shard->unstable = 3 * shard->protected_unread > seen;
 }
 
 /*
  * Counts a new entry whose key has a ghost. As many new entries have to be seen as the shard has,
  * and a batch at least.
  */
-static void count_back(struct hb_shard *shard)
+static void count_ghost_hit(struct hb_shard *shard)
 {
 	lockdep_assert_held(&shard->lock);
-	shard->back++;
+	shard->ghost_hits++;
 	if (shard->added < HB_BATCH || shard->added < shard->live)
 		return;
-	shard->common = 2 * shard->back > shard->added;
+	shard->ignores_ghosts = 2 * shard->ghost_hits > shard->added;
 	shard->added = 0;
-	shard->back = 0;
+	shard->ghost_hits = 0;
 }
 
 /*
- * A new entry whose key has a ghost is marked: the key is in use for longer than its entry was in
- * the belt. Under the shard's lock; before the entry is in the index.
+ * A new entry whose key has a ghost is protected: the key is in use for longer than its entry was
+ * in the belt. With the number of the next term the hand lets it stay once. Where the keys that are
+ * in use change, it stays for the rest of this term. Under the shard's lock; before the entry is in
+ * the index.
  */
-void hb_come_back(struct hb_shard *shard, struct hashbelt_entry *entry)
+void hb_ghost_hit(struct hb_shard *shard, struct hashbelt_entry *entry)
 {
+	u32 term = shard->unstable ? shard->term : hb_next_term(shard->term);
+
 	lockdep_assert_held(&shard->lock);
-	count_back(shard);
-	if (!shard->common)
-		hb_mark_again(entry, shard->term, shard->shifts);
+	count_ghost_hit(shard);
+	if (!shard->ignores_ghosts)
+		entry->hash = (entry->hash & ~HB_TERM) | term;
 }
 
 /*
@@ -152,8 +156,8 @@ static bool hand_skips(struct hb_shard *shard, struct hb_search *search,
 	lockdep_assert_held(&shard->lock);
 	if (!*search->passes || (!hb_is_live(belt, entry, now) && !hb_lives_on(belt, entry)))
 		return false;
-	count_stayed(shard, entry);
-	if (!hb_keep_read(entry, shard->term))
+	count_protected(shard, entry);
+	if (!hb_second_chance(entry, shard->term))
 		return false;
 	--*search->passes;
 	if (hb_hand_is_late(&shard->wheel, &entry->node)) {
@@ -167,8 +171,8 @@ static void end_term(struct hb_shard *shard)
 {
 	lockdep_assert_held(&shard->lock);
 	shard->term = hb_next_term(shard->term);
-	shard->renewed = 0;
-	shard->stale = 0;
+	shard->protected_read = 0;
+	shard->protected_unread = 0;
 }
 
 /*

@@ -15,7 +15,7 @@
  * @least:	returned, by deadline: the bound of @shard, or HB_NOTHING
  * @second:	returned, by deadline: the least bound of the other shards
  * @second_place: returned, by the hands: the least place of the hands of the other shards
- * @passes:	by the hands: marked entries that may still stay; several searches may share it
+ * @passes:	by the hands: entries that they may still skip; several searches may share it
  */
 struct hb_search {
 	enum hb_class class;

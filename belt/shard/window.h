@@ -18,7 +18,7 @@
  * struct hb_window_set - what the kernel knows of a set of slots
  * @entry:	of each slot the entry whose copy it has, with a reference; NULL: it is empty
  * @tag:	of each slot the tag of the last key; read without a lock as a hint
- * @offered:	parts of the hashes of keys that were offered last; a hint, without a lock
+ * @offered:	parts of the hashes of keys that were offered; a hint, without a lock
  * @heat:	of each slot: raised where its entry is offered again, lowered where an entry
  *		finds no slot
  */

@@ -649,7 +649,7 @@ static inline void waiter_stop(struct waiter *waiter)
 	waiter->task = NULL;
 }
 
-static inline void count_mark(struct hashbelt_entry *entry, void *arg)
+static inline void count_one_read(struct hashbelt_entry *entry, void *arg)
 {
 	*(unsigned int *)arg += !hb_kind(entry) && hb_hash_of(entry) & HB_READ;
 }
@@ -671,9 +671,9 @@ static inline unsigned int count_by(struct hashbelt_belt *belt,
 }
 
 /* The number of entries that were read since the hand passed them. */
-static inline unsigned int count_marks(struct hashbelt_belt *belt)
+static inline unsigned int count_read(struct hashbelt_belt *belt)
 {
-	return count_by(belt, count_mark);
+	return count_by(belt, count_one_read);
 }
 
 /* The number of entries that the hand has found read, in the term of their shard or before. */

@@ -355,9 +355,9 @@ static void a_touch_of_a_client_is_no_use_of_an_entry(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
 	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], TTL_MS, &count), 0);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 	touch(belt, 1, TTL_MS);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
 	drop_client(f, 0);
 	drop_client(f, 1);
 	expect_empty(test);

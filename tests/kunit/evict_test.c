@@ -711,7 +711,7 @@ static void the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts(str
 }
 
 /* These are what it passes in one RCU read-side section. */
-static void the_shrinker_passes_at_most_1024_marks_for_16_entries(struct kunit *test)
+static void the_shrinker_skips_at_most_1024_entries_for_16(struct kunit *test)
 {
 	enum { ENTRIES = 5000, BATCH = SHRINK_BATCH };
 	struct shrink_control control = { .nr_to_scan = BATCH };
@@ -724,9 +724,9 @@ static void the_shrinker_passes_at_most_1024_marks_for_16_entries(struct kunit *
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
 		get(belt, key);
 	}
-	KUNIT_ASSERT_EQ(test, count_marks(belt), (unsigned int)ENTRIES);
+	KUNIT_ASSERT_EQ(test, count_read(belt), (unsigned int)ENTRIES);
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), (unsigned long)BATCH);
-	KUNIT_EXPECT_GE(test, count_marks(belt), (unsigned int)(ENTRIES - HB_PASS_MOST - BATCH));
+	KUNIT_EXPECT_GE(test, count_read(belt), (unsigned int)(ENTRIES - HB_PASS_MOST - BATCH));
 }
 
 static void under_pressure_a_belt_queues_at_most_1_mib_of_events(struct kunit *test)
@@ -1069,7 +1069,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(the_shrinker_counts_other_belts_each_time),
 	KUNIT_CASE(a_belt_is_listed_again_with_its_next_entry),
 	KUNIT_CASE(the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts),
-	KUNIT_CASE(the_shrinker_passes_at_most_1024_marks_for_16_entries),
+	KUNIT_CASE(the_shrinker_skips_at_most_1024_entries_for_16),
 	KUNIT_CASE(under_pressure_a_belt_queues_at_most_1_mib_of_events),
 	KUNIT_CASE(an_empty_belt_has_nothing_to_evict),
 	KUNIT_CASE(a_claimed_entry_bounds_its_shard_by_its_deadline),

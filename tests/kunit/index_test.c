@@ -273,20 +273,20 @@ static void an_index_that_remembers_has_few_ghosts_for_256_chains(struct kunit *
 	struct fixture *f = test->priv;
 	size_t bytes;
 
-	resize_to(test, f, HB_AGAIN_BITS);
+	resize_to(test, f, HB_GHOST_MIN_BITS);
 	bytes = hb_index_bytes(&f->index);
 	f->index.remembers = true;
-	resize_to(test, f, HB_AGAIN_BITS - 1);
+	resize_to(test, f, HB_GHOST_MIN_BITS - 1);
 	set_ghost(f, NEAR, 1);
 	KUNIT_EXPECT_EQ(test, ghost(f, NEXT), 0);
-	resize_to(test, f, HB_AGAIN_BITS);
+	resize_to(test, f, HB_GHOST_MIN_BITS);
 	KUNIT_EXPECT_EQ(test, hb_index_bytes(&f->index), bytes + (sizeof(u16) << 8));
 	KUNIT_EXPECT_EQ(test, ghost(f, NEAR), 0);
 	set_ghost(f, NEAR, 2);
 	KUNIT_EXPECT_EQ(test, ghost(f, NEXT), 2);
 	set_ghost(f, 0xffffffffu, 3);
 	KUNIT_EXPECT_EQ(test, ghost(f, NEAR), 2);
-	resize_to(test, f, HB_AGAIN_BITS + 1);
+	resize_to(test, f, HB_GHOST_MIN_BITS + 1);
 	KUNIT_EXPECT_EQ(test, ghost(f, NEAR), 0);
 	set_ghost(f, NEAR, 4);
 	KUNIT_EXPECT_EQ(test, ghost(f, NEXT), 0);

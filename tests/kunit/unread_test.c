@@ -4,7 +4,7 @@
 
 #include "belt.h"
 
-/* Presence is checked by has(), which leaves no mark; get() leaves one. */
+/* Presence is checked by has(), which is no read; get() is one. */
 static struct hashbelt_belt *make(struct kunit *test, unsigned int entries, u32 buckets)
 {
 	return one_belt(test, (struct hashbelt_config){
@@ -178,20 +178,20 @@ static void ten_entries_leave_as_the_design_says(struct kunit *test)
 	}
 }
 
-static void a_get_without_refresh_leaves_no_mark(struct kunit *test)
+static void a_get_without_refresh_is_no_read(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 10, 5);
 
 	put(belt, 1);
 	KUNIT_EXPECT_TRUE(test, has(belt, 1));
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 	KUNIT_EXPECT_TRUE(test, get(belt, 1));
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
 	KUNIT_EXPECT_TRUE(test, get(belt, 1));
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
 }
 
-static void a_touch_a_replacing_put_and_an_addition_mark_an_entry(struct kunit *test)
+static void a_touch_a_replacing_put_and_an_addition_are_reads(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 10, 5);
 	struct hashbelt_item item = {};
@@ -200,19 +200,19 @@ static void a_touch_a_replacing_put_and_an_addition_mark_an_entry(struct kunit *
 
 	put(belt, 1);
 	KUNIT_EXPECT_EQ(test, touch(belt, 1, 1000), 0);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
 	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
 	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 2u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 2u);
 	KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 2u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 2u);
 	KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 3u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 3u);
 }
 
 /* The key of a removed entry is a new one. */
-static void a_new_entry_has_no_mark(struct kunit *test)
+static void a_new_entry_counts_as_not_read(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 10, 5);
 
@@ -220,7 +220,7 @@ static void a_new_entry_has_no_mark(struct kunit *test)
 	get(belt, 1);
 	take_out(belt, 1);
 	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 }
 
 static void belts_that_evict_by_deadline_or_not_at_all_mark_no_reads(struct kunit *test)
@@ -229,13 +229,13 @@ static void belts_that_evict_by_deadline_or_not_at_all_mark_no_reads(struct kuni
 
 	put(belt, 1);
 	get(belt, 1);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 	set_policy(test, belt, HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE);
 	get(belt, 1);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 	set_policy(test, belt, HASHBELT_EVICT);
 	get(belt, 1);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 1u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
 }
 
 /* Puts entries all over the order, so that the hand comes round again and again. */
@@ -260,14 +260,14 @@ static void an_entry_that_was_found_read_stays_while_laps_evict_many(struct kuni
 	put_everywhere(test, belt, 0, KEPT, true);
 	put_everywhere(test, belt, KEPT, KEPT + MANY, false);
 	KUNIT_EXPECT_EQ(test, count_present(belt, 0, KEPT), (unsigned int)KEPT);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 	KUNIT_EXPECT_EQ(test, count_terms(belt), (unsigned int)KEPT);
 	KUNIT_EXPECT_GE(test, belt->hand.lap, 4ULL);
 	/* The new entry of a key that is put again has the term of the old one. */
 	for (key = 0; key < KEPT; key += 2)
 		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 100000), 0);
 	KUNIT_EXPECT_EQ(test, count_terms(belt), (unsigned int)KEPT);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), KEPT / 2u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), KEPT / 2u);
 	/* Laps that evict few entries end the term. Those that were put again outlast one more. */
 	put_everywhere(test, belt, KEPT + MANY, KEPT + MANY + 4 * ENTRIES, true);
 	KUNIT_EXPECT_EQ(test, count_present(belt, 0, KEPT), 0u);
@@ -288,31 +288,31 @@ static void a_lap_that_evicts_nothing_ends_the_term(struct kunit *test)
 	}
 }
 
-static void one_eviction_passes_at_most_1024_marks(struct kunit *test)
+static void one_eviction_skips_at_most_1024_entries(struct kunit *test)
 {
 	enum { ENTRIES = 5000 };
 	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
-	unsigned int key, marks, left;
+	unsigned int key, read, left;
 
 	put_range(test, belt, 0, ENTRIES, 0);
 	for (key = 0; key < ENTRIES; key++)
 		get(belt, key);
-	left = count_marks(belt);
+	left = count_read(belt);
 	KUNIT_ASSERT_EQ(test, left, (unsigned int)ENTRIES);
 	for (key = ENTRIES; left; key++) {
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
-		marks = count_marks(belt);
-		/* One more goes with its mark. */
-		KUNIT_ASSERT_LE(test, left - marks, 1025u);
-		KUNIT_ASSERT_LT(test, marks, left);
+		read = count_read(belt);
+		/* One more goes that was read. */
+		KUNIT_ASSERT_LE(test, left - read, 1025u);
+		KUNIT_ASSERT_LT(test, read, left);
 		KUNIT_ASSERT_EQ(test, entries_of(belt), (u64)ENTRIES);
-		left = marks;
+		left = read;
 	}
 	KUNIT_EXPECT_GE(test, count_present(belt, 0, ENTRIES), ENTRIES - 10u);
 }
 
-/* A reader marks all entries again between two evictions. */
-static void an_eviction_ends_where_all_entries_are_always_marked(struct kunit *test)
+/* A reader reads all entries again between two evictions. */
+static void an_eviction_ends_where_all_entries_are_always_read(struct kunit *test)
 {
 	enum { ENTRIES = 100 };
 	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
@@ -437,7 +437,7 @@ static void another_geometry_leaves_no_entry_out(struct kunit *test)
 }
 
 /* Shards that have been empty do not fall behind the others. */
-static void a_small_belt_evicts_the_oldest_entry_without_a_mark(struct kunit *test)
+static void a_small_belt_evicts_the_oldest_entry_that_was_not_read(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 3, 500);
 	unsigned int key;
@@ -477,8 +477,8 @@ static const struct return_case return_cases[] = {
 	{ "evicted", HB_GHOST_BITS + 1, EVICTED, true },
 	{ "expired", HB_GHOST_BITS + 1, EXPIRED, true },
 	{ "removed", HB_GHOST_BITS + 1, REMOVED, false },
-	{ "evicted, from 256 chains", HB_AGAIN_BITS, EVICTED, true },
-	{ "evicted, from fewer chains", HB_AGAIN_BITS - 1, EVICTED, false },
+	{ "evicted, from 256 chains", HB_GHOST_MIN_BITS, EVICTED, true },
+	{ "evicted, from fewer chains", HB_GHOST_MIN_BITS - 1, EVICTED, false },
 };
 
 /* Number of keys that come back. */
@@ -495,12 +495,12 @@ KUNIT_ARRAY_PARAM(return, return_cases, return_case_name);
 static bool has_own_ghost(struct hashbelt_belt *belt, const unsigned int *keys, unsigned int i,
 			  unsigned int key)
 {
-	u32 slot = hb_hash(belt, &key, sizeof(key)) >> (32 - HB_AGAIN_BITS);
+	u32 slot = hb_hash(belt, &key, sizeof(key)) >> (32 - HB_GHOST_MIN_BITS);
 
 	if (i >= 2 * RETURNS)
 		return true;
 	while (i--)
-		if (hb_hash(belt, &keys[i], sizeof(key)) >> (32 - HB_AGAIN_BITS) == slot)
+		if (hb_hash(belt, &keys[i], sizeof(key)) >> (32 - HB_GHOST_MIN_BITS) == slot)
 			return false;
 	return true;
 }
@@ -553,7 +553,7 @@ static void put_again(struct kunit *test, struct hashbelt_belt *belt,
 	KUNIT_ASSERT_EQ(test, count_keys(belt, keys, RETURNS), 0u);
 	put_keys(test, belt, keys, RETURNS, HASHBELT_TTL_NEVER);
 	KUNIT_ASSERT_EQ(test, count_keys(belt, keys, RETURNS), RETURNS);
-	KUNIT_EXPECT_EQ(test, count_marks(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 }
 
 static void read_keys(struct hashbelt_belt *belt, const unsigned int *keys, unsigned int n)
@@ -603,13 +603,13 @@ static void an_entry_whose_key_came_back_stays_for_a_term_in_a_new_belt(struct k
 /**
  * struct shift_case - entries that stay in a term, and are not read in the next one
  * @name:	of the case
- * @stale:	number of those entries, of 1500
- * @shifts:	new entries whose keys have come back stay for a term
+ * @unread:	number of those entries, of 1500
+ * @term:	new entries whose keys have come back stay for a term
  */
 struct shift_case {
 	const char *name;
-	unsigned int stale;
-	bool shifts;
+	unsigned int unread;
+	bool term;
 };
 
 static const struct shift_case shift_cases[] = {
@@ -630,14 +630,14 @@ static void an_entry_whose_key_came_back_stays_for_a_term_where_keys_change(stru
 	const struct shift_case *c = test->param_value;
 	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
 	unsigned int *keys = keys_of_shard(test, belt, 4 * ENTRIES), *next = keys + ENTRIES;
-	unsigned int leave = c->stale - 20, *returned = keys + leave - CHANGED;
+	unsigned int leave = c->unread - 20, *returned = keys + leave - CHANGED;
 
 	put_keys(test, belt, keys, ENTRIES, HASHBELT_TTL_NEVER);
 	/* Moves the entries to a larger index. */
 	flush_work(&belt->work);
 	read_keys(belt, keys, ENTRIES);
 	next = put_for_a_term(test, belt, next);
-	read_keys(belt, keys + c->stale, ENTRIES - c->stale);
+	read_keys(belt, keys + c->unread, ENTRIES - c->unread);
 	put_keys(test, belt, next, leave, HASHBELT_TTL_NEVER);
 	KUNIT_ASSERT_EQ(test, count_keys(belt, returned, CHANGED), 0u);
 	read_keys(belt, next, leave);
@@ -649,63 +649,63 @@ static void an_entry_whose_key_came_back_stays_for_a_term_where_keys_change(stru
 	KUNIT_EXPECT_GE(test, count_keys(belt, returned, CHANGED), CHANGED / 2u);
 	read_keys(belt, next, ENTRIES);
 	put_keys(test, belt, next + ENTRIES, CHANGED + 2, HASHBELT_TTL_NEVER);
-	if (c->shifts)
+	if (c->term)
 		KUNIT_EXPECT_GE(test, count_keys(belt, returned, CHANGED), CHANGED / 2u);
 	else
 		KUNIT_EXPECT_EQ(test, count_keys(belt, returned, CHANGED), 0u);
 	check_accounting(test, belt);
 }
 
-/* Whether an entry, which is there, is marked as one whose key has come back. */
-static bool came_back(struct hashbelt_belt *belt, unsigned int key)
+/* Whether an entry, which is there, is protected because its key has come back. */
+static bool is_protected(struct hashbelt_belt *belt, unsigned int key)
 {
 	struct hashbelt_entry *entry;
-	bool marked;
+	bool protected;
 	u32 gone;
 
 	rcu_read_lock();
 	entry = hashbelt_find(belt, &key, sizeof(key), hashbelt_now(belt), &gone);
-	marked = entry && hb_hash_of(entry) & HB_TERM;
+	protected = entry && hb_hash_of(entry) & HB_TERM;
 	rcu_read_unlock();
-	return marked;
+	return protected;
 }
 
-/* Puts the keys that are not there. Returns how many of their entries are marked. */
+/* Puts the keys that are not there. Returns how many of their entries are protected. */
 static unsigned int put_missing(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
 				unsigned int to)
 {
-	unsigned int key, marked = 0;
+	unsigned int key, protected = 0;
 
 	for (key = from; key < to; key++) {
 		if (has(belt, key))
 			continue;
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
-		marked += came_back(belt, key);
+		protected += is_protected(belt, key);
 	}
-	return marked;
+	return protected;
 }
 
-static void keys_that_came_back_leave_no_mark_where_most_do(struct kunit *test)
+static void keys_that_came_back_are_not_protected_where_most_do(struct kunit *test)
 {
 	enum { ENTRIES = 1500, KEYS = ENTRIES + 100, ROUNDS = 10 };
 	struct hashbelt_belt *belt = make(test, ENTRIES, 5);
-	unsigned int key, marked = 0;
+	unsigned int key, protected = 0;
 
 	put_missing(test, belt, 0, ENTRIES);
 	/* Moves the entries to a larger index. */
 	flush_work(&belt->work);
 	put_missing(test, belt, ENTRIES, KEYS);
 	for (key = 0; key < ROUNDS; key++)
-		marked += put_missing(test, belt, 0, KEYS);
-	KUNIT_EXPECT_GT(test, marked, 0u);
+		protected += put_missing(test, belt, 0, KEYS);
+	KUNIT_EXPECT_GT(test, protected, 0u);
 	KUNIT_EXPECT_EQ(test, put_missing(test, belt, 0, KEYS), 0u);
 	/* Now a fifth of the keys that are put comes back. */
-	for (key = KEYS, marked = 0; key < ROUNDS * KEYS; key++) {
+	for (key = KEYS, protected = 0; key < ROUNDS * KEYS; key++) {
 		put_missing(test, belt, key, key + 1);
 		if (key % 4 == 0)
-			marked += put_missing(test, belt, key - KEYS, key - KEYS + 1);
+			protected += put_missing(test, belt, key - KEYS, key - KEYS + 1);
 	}
-	KUNIT_EXPECT_GT(test, marked, 0u);
+	KUNIT_EXPECT_GT(test, protected, 0u);
 	check_accounting(test, belt);
 }
 
@@ -786,25 +786,25 @@ static struct kunit_case unread_test_cases[] = {
 	KUNIT_CASE_PARAM(unread_entries_leave_in_the_order_of_their_buckets, bucket_gen_params),
 	KUNIT_CASE(an_entry_that_was_read_is_passed),
 	KUNIT_CASE(ten_entries_leave_as_the_design_says),
-	KUNIT_CASE(a_get_without_refresh_leaves_no_mark),
-	KUNIT_CASE(a_touch_a_replacing_put_and_an_addition_mark_an_entry),
-	KUNIT_CASE(a_new_entry_has_no_mark),
+	KUNIT_CASE(a_get_without_refresh_is_no_read),
+	KUNIT_CASE(a_touch_a_replacing_put_and_an_addition_are_reads),
+	KUNIT_CASE(a_new_entry_counts_as_not_read),
 	KUNIT_CASE(belts_that_evict_by_deadline_or_not_at_all_mark_no_reads),
 	KUNIT_CASE(an_entry_that_was_found_read_stays_while_laps_evict_many),
 	KUNIT_CASE(a_lap_that_evicts_nothing_ends_the_term),
-	KUNIT_CASE(one_eviction_passes_at_most_1024_marks),
-	KUNIT_CASE(an_eviction_ends_where_all_entries_are_always_marked),
+	KUNIT_CASE(one_eviction_skips_at_most_1024_entries),
+	KUNIT_CASE(an_eviction_ends_where_all_entries_are_always_read),
 	KUNIT_CASE(the_order_can_change_while_the_belt_is_in_use),
 	KUNIT_CASE(expired_entries_leave_first),
 	KUNIT_CASE(the_hand_goes_on_when_its_entry_has_left),
 	KUNIT_CASE(a_refreshed_entry_goes_to_the_place_of_its_deadline),
 	KUNIT_CASE(another_geometry_leaves_no_entry_out),
-	KUNIT_CASE(a_small_belt_evicts_the_oldest_entry_without_a_mark),
+	KUNIT_CASE(a_small_belt_evicts_the_oldest_entry_that_was_not_read),
 	KUNIT_CASE_PARAM(an_entry_whose_key_came_back_stays_for_a_term_in_a_new_belt,
 			 return_gen_params),
 	KUNIT_CASE_PARAM(an_entry_whose_key_came_back_stays_for_a_term_where_keys_change,
 			 shift_gen_params),
-	KUNIT_CASE(keys_that_came_back_leave_no_mark_where_most_do),
+	KUNIT_CASE(keys_that_came_back_are_not_protected_where_most_do),
 	KUNIT_CASE(a_skewed_stream_misses_less_often_than_by_deadline),
 	{}
 };

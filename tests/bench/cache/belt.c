@@ -6,22 +6,22 @@
  * "deadline" evicts the entry whose bucket comes first.
  *
  * "unread" has a hand in each shard, which walks the entries in this order, and from the last one
- * on to the first one: an entry that was read since the hand last passed loses its mark, and stays
- * for the rest of the term; the first other one is evicted. A term ends with a lap in which the
- * hand has evicted less than half as many entries as the shard has. A put that replaces a value
- * counts as a read. An object whose key has expired or was evicted not long ago, so that it still
- * has a ghost, stays for the rest of the term too. If at most a third of the entries that stayed in
- * the term before were not read again, the keys that are in use do not change: then it stays only
- * when the hand passes it first. Where more than half of all new objects have ghosts, ghosts do not
- * tell one from another: then it is treated as any other. The hand that is furthest behind moves,
- * so that all of them go through the belt as one would.
+ * on to the first one: an entry that was read since the hand last passed is protected for the rest
+ * of the term; the first other one is evicted. A term ends with a lap in which the hand has evicted
+ * less than half as many entries as the shard has. A put that replaces a value counts as a read. An
+ * object whose key has expired or was evicted not long ago, so that it still has a ghost, stays for
+ * the rest of the term too. If at most a third of the entries that were protected in the term
+ * before were not read again, the keys that are in use do not change: then it stays only when the
+ * hand passes it first. Where more than half of all new objects have ghosts, ghosts do not tell one
+ * from another: then it is treated as any other. The hand that is furthest behind moves, so that
+ * all of them go through the belt as one would.
  *
  * "by laps" is "unread" with terms of one lap, as in SIEVE, and without ghosts. The hand comes
  * round the sooner the more times-to-live there are, because new entries arrive all over the order
  * and not at its end alone, and so each entry has less time to be read.
  *
- * As in wheel.c, each level has buckets as wide as all of the level before, and entries move
- * on to a finer level when their bucket begins.
+ * Each level has buckets as wide as all of the level before, and entries move on to a finer level
+ * when their bucket begins (wheel.c).
  */
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@
 /* A value of the same length is copied into an object of so many bytes (HB_FINE_MAX). */
 #define OVERWRITE_MOST		320
 
-/* As HB_BATCH of belt/belt.h. */
+/* HB_BATCH of belt/belt.h */
 #define BATCH			64
 
 /**
@@ -42,18 +42,20 @@
  * @root:	the tree of its objects
  * @marks:	bitmap
  * @hand_due:	the place at which the hand stands
- * @hand_turn:	likewise
+ * @hand_turn:	its second part
  * @hand_at:	the deadline of the object there
  * @lap:	how often the hand has come to the end
  * @term:	number of the term
  * @count:	number of its objects
  * @evicted:	in this lap
- * @renewed:	objects that stayed in the last term, and that the hand has found read in this one
- * @stale:	likewise, and found not read
- * @shifts:	many were not read, or nothing is known
+ * @protected_read: objects that were protected in the last term, and that the hand has found read
+ *		in this one
+ * @protected_unread: objects that were protected in the last term, and that the hand has found not
+ *		read in this one
+ * @unstable:	many were not read, or nothing is known
  * @added:	new objects
- * @back:	those of them that had a ghost
- * @common:	most new objects had one
+ * @ghost_hits:	those of them that had a ghost
+ * @ignores_ghosts: most new objects had one
  */
 struct shard {
 	struct object *root;
@@ -65,12 +67,12 @@ struct shard {
 	uint64_t term;
 	uint64_t count;
 	uint64_t evicted;
-	uint64_t renewed;
-	uint64_t stale;
+	uint64_t protected_read;
+	uint64_t protected_unread;
 	uint64_t added;
-	uint64_t back;
-	bool shifts;
-	bool common;
+	uint64_t ghost_hits;
+	bool unstable;
+	bool ignores_ghosts;
 };
 
 /**
@@ -101,7 +103,7 @@ static void init(struct cache *cache)
 	for (unsigned int i = 0; i < geometry->shards; i++) {
 		belt->shards[i].marks = zalloc(belt->marks / 64, sizeof(uint64_t));
 		belt->shards[i].term = 1;
-		belt->shards[i].shifts = true;
+		belt->shards[i].unstable = true;
 	}
 	cache->state = belt;
 }
@@ -192,28 +194,28 @@ static void enter(struct cache *cache, struct object *object)
 }
 
 /* Counts an object that has a ghost, among as many new objects as the shard has. */
-static void count_back(struct shard *shard)
+static void count_ghost_hit(struct shard *shard)
 {
-	shard->back++;
+	shard->ghost_hits++;
 	if (shard->added < BATCH || shard->added < shard->count)
 		return;
-	shard->common = 2 * shard->back > shard->added;
+	shard->ignores_ghosts = 2 * shard->ghost_hits > shard->added;
 	shard->added = 0;
-	shard->back = 0;
+	shard->ghost_hits = 0;
 }
 
 /* A new object's key has a ghost. */
-static void come_back(struct cache *cache, struct shard *shard, struct object *object)
+static void ghost_hit(struct cache *cache, struct shard *shard, struct object *object)
 {
 	unsigned int simpler = cache->geometry->simpler;
 
-	count_back(shard);
-	if (shard->common && !(simpler & SIMPLER_NO_COMMON))
+	count_ghost_hit(shard);
+	if (shard->ignores_ghosts && !(simpler & SIMPLER_NO_COMMON))
 		return;
 	if (simpler & SIMPLER_AS_READ)
 		mark(cache, object, true);
 	else
-		object->since = shard->shifts ? shard->term : shard->term + 1;
+		object->since = shard->unstable ? shard->term : shard->term + 1;
 }
 
 static void add(struct cache *cache, struct object *object)
@@ -226,7 +228,7 @@ static void add(struct cache *cache, struct object *object)
 	shard->added++;
 	if (ghost && *ghost == key_of(cache, object) + 1) {
 		*ghost = 0;
-		come_back(cache, shard, object);
+		ghost_hit(cache, shard, object);
 	}
 	enter(cache, object);
 }
@@ -324,8 +326,8 @@ static struct shard *next_shard(struct cache *cache)
 static void end_term(struct shard *shard)
 {
 	shard->term++;
-	shard->renewed = 0;
-	shard->stale = 0;
+	shard->protected_read = 0;
+	shard->protected_unread = 0;
 }
 
 /* Moves the hand to the next entry. NULL: it is back at the start. */
@@ -355,15 +357,15 @@ static void evict_by_laps(struct cache *cache)
 	cache_evict(cache, object);
 }
 
-/* Counts an object that stayed in the last term, when the hand meets it first in this one. */
-static void count_stayed(struct shard *shard, bool read)
+/* Counts an object that was protected in the last term, when the hand meets it first in this. */
+static void count_protected(struct shard *shard, bool read)
 {
-	uint64_t stayed;
+	uint64_t seen;
 
-	*(read ? &shard->renewed : &shard->stale) += 1;
-	stayed = shard->renewed + shard->stale;
-	if (4 * stayed >= shard->count)
-		shard->shifts = 3 * shard->stale > stayed;
+	*(read ? &shard->protected_read : &shard->protected_unread) += 1;
+	seen = shard->protected_read + shard->protected_unread;
+	if (4 * seen >= shard->count)
+		shard->unstable = 3 * shard->protected_unread > seen;
 }
 
 static bool stays(struct cache *cache, struct shard *shard, struct object *object)
@@ -374,7 +376,7 @@ static bool stays(struct cache *cache, struct shard *shard, struct object *objec
 		return true;
 	read = mark(cache, object, false);
 	if (object->since && object->since == shard->term - 1)
-		count_stayed(shard, read);
+		count_protected(shard, read);
 	object->since = read ? shard->term : 0;
 	return read || again;
 }
