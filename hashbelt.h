@@ -387,7 +387,7 @@ struct hashbelt_name {
  * @policy:	as in struct hashbelt_settings
  * @mode:	as in struct hashbelt_settings
  * @uid:	owner, as seen in the caller's user namespace
- * @gid:	group, likewise
+ * @gid:	its group
  * @state:	HASHBELT_HALTED, HASHBELT_NAMELESS, HASHBELT_OWNER_CONSUMES
  * @access:	HASHBELT_MAY_*: rights of the caller
  * @handler:	as in struct hashbelt_settings
@@ -509,7 +509,7 @@ enum hashbelt_counter {
  * @lags:	pointer to an array of __u64: the histogram of lags
  * @count:	in: length of @counters; returned: the number that the kernel has. The
  *		kernel writes the smaller number of the two
- * @lag_count:	likewise for @lags
+ * @lag_count:	in: length of @lags; returned: the number that the kernel has
  */
 struct hashbelt_stat {
 	__u64 counters;
@@ -786,7 +786,7 @@ struct hashbelt_lock_record {
  * that ask within @lease_ms, get HASHBELT_FAILED and no fill lease. A put, a remove or an expire of
  * the key, and a clear end that, too. The belt keeps it, whatever becomes of the descriptor.
  *
- * Returns 0 with a value; ENOENT without one, and @state says which caller fills; ETIMEDOUT,
+ * Return: 0 with a value; ENOENT without one, and @state says which caller fills; ETIMEDOUT,
  * it was not put in that time; EINTR, by a signal with a handler; else the errors
  * of a get, of a put, and with HASHBELT_GIVE_UP, HASHBELT_RENEW_LEASE and HASHBELT_FAIL ENOENT
  * if the caller does not have the fill lease. A fill lease may have been granted when EFAULT
@@ -963,7 +963,7 @@ struct hashbelt_window_map {
 
 #define HASHBELT_IOC_MAGIC	0xBE
 
-/* Returns HASHBELT_ABI. */
+/* Return: HASHBELT_ABI. */
 #define HASHBELT_IOC_ABI	_IO(HASHBELT_IOC_MAGIC, 0x00)
 
 /* On the entries of the belt that the descriptor is bound to. */

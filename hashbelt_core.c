@@ -166,7 +166,7 @@ EXPORT_SYMBOL_GPL(hashbelt_entry_alloc);
  * @belt:	the belt
  * @entry:	from hashbelt_entry_alloc(), filled; the belt's from now on, also if the put fails
  * @item:	@how: HASHBELT_IF_*; @ttl_ms; @version with HASHBELT_IF_VERSION, and the token with
- *		HASHBELT_IF_LEASE. Returns @ttl_ms and @version
+ *		HASHBELT_IF_LEASE. Returned: @ttl_ms and @version
  *
  * Context: may sleep. Return: 0; -EEXIST, -ENOENT or -ESTALE if the condition does not hold;
  * -EINVAL for a time-to-live that is too long; -ENOSPC if the belt is full, and does not evict or
@@ -192,8 +192,8 @@ EXPORT_SYMBOL_GPL(hashbelt_put);
  * @key:	the key
  * @key_len:	its length
  * @item:	@how: HASHBELT_IF_PRESENT, HASHBELT_FLOOR, and with that @version; @ttl_ms and
- *		@flags of a new entry. Returns @ttl_ms, @version
- * @sum:	@by; @value of a new entry. Returns @value
+ *		@flags of a new entry. Returned: @ttl_ms, @version
+ * @sum:	@by; @value of a new entry. Returned: @value
  *
  * An addition is a put that replaces the entry.
  *
@@ -239,7 +239,7 @@ EXPORT_SYMBOL_GPL(hashbelt_find);
  * @belt:	the belt
  * @entry:	from hashbelt_find(), in the same read-side section or with a reference
  * @item:	@how, and @ttl_ms with HASHBELT_AND_TOUCH, checked by hashbelt_get_prepare().
- *		Returns @flags, @value_len, @ttl_ms and @version
+ *		Returned: @flags, @value_len, @ttl_ms and @version
  * @now:	hashbelt_now() as it was for hashbelt_find()
  *
  * Refreshes the entry if the belt or the caller wants that. If that comes too late, the value that
@@ -282,7 +282,7 @@ EXPORT_SYMBOL_GPL(hashbelt_miss);
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
- * @item:	@ttl_ms. Returns @flags, @ttl_ms and @version
+ * @item:	@ttl_ms. Returned: @flags, @ttl_ms and @version
  *
  * Context: may sleep. Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long; -EIDRM.
  */
@@ -298,7 +298,7 @@ EXPORT_SYMBOL_GPL(hashbelt_touch);
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
- * @item:	@how: 0, HASHBELT_IF_VERSION with @version, HASHBELT_LEAVE_STALE. Returns @version
+ * @item:	@how: 0, HASHBELT_IF_VERSION with @version, HASHBELT_LEAVE_STALE. Returned: @version
  *
  * Ends the fill lease of the key, too, unless the condition fails.
  *
@@ -336,7 +336,7 @@ EXPORT_SYMBOL_GPL(hashbelt_expire);
  * @client:	the descriptor that it is to be bound to, or NULL
  * @key:	the key
  * @key_len:	its length
- * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returns @token; with -EINTR @wait_ms, from
+ * @fill:	@lease_ms; @wait_ms; @ahead_ms. Returned: @token; with -EINTR @wait_ms, from
  *		hb_wait_until()
  * @ahead:	also if the key has a value, for less than @ahead_ms
  *
@@ -397,7 +397,7 @@ EXPORT_SYMBOL_GPL(hashbelt_fill_renew);
  * The lease ends. Callers that wait for it, and those that ask in that time, get -EKEYREJECTED from
  * hashbelt_fill(). A put, a remove, an expire and a clear of the key end that, too.
  *
- * Context: may sleep. Return: as hashbelt_fill_renew().
+ * Context: may sleep. Return: what hashbelt_fill_renew() returns.
  */
 int hashbelt_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		       const struct hashbelt_fill *fill)
@@ -414,7 +414,7 @@ EXPORT_SYMBOL_GPL(hashbelt_fill_fail);
  * @client:	the descriptor that it is to be bound to, or NULL
  * @key:	the lock's name, @lock->key_len bytes
  * @owner:	@lock->owner_len bytes
- * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returns @token, @ttl_ms, @held_ms;
+ * @lock:	@ttl_ms, @wait_ms, HASHBELT_IF_ABSENT in @how. Returned: @token, @ttl_ms, @held_ms;
  *		with -EINTR @wait_ms, from hb_wait_until()
  *
  * Context: may sleep. Return: 0; -EBUSY, -ETIMEDOUT or -EINTR: another owner has it; -EALREADY: the
@@ -449,7 +449,7 @@ EXPORT_SYMBOL_GPL(hashbelt_unlock);
  * @belt:	the belt
  * @key:	the lock's name, @lock->key_len bytes
  * @owner:	@lock->owner_len bytes
- * @lock:	@ttl_ms; with HASHBELT_AT_LEAST a longer lease stays. Returns @token, @ttl_ms,
+ * @lock:	@ttl_ms; with HASHBELT_AT_LEAST a longer lease stays. Returned: @token, @ttl_ms,
  *		@held_ms
  *
  * Return: 0; -ENOENT: the lock is free; -EACCES: another owner has it; -EDOM: the lease is too
@@ -545,7 +545,7 @@ EXPORT_SYMBOL_GPL(hashbelt_client_put);
  * @bytes:	the sum of their lengths
  *
  * Context: may sleep. Return: the request, for hashbelt_request_key() for each key and then
- * hashbelt_request(), or hashbelt_entry_put(); errors as hashbelt_entry_alloc().
+ * hashbelt_request(), or hashbelt_entry_put(); or an error of hashbelt_entry_alloc().
  */
 struct hashbelt_entry *hashbelt_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
 					      u64 id, u32 count, u32 bytes)

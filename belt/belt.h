@@ -240,7 +240,7 @@ struct hb_helper {
  * @helpers:	those beside the task that makes the round
  * @next:	number of the shard that is the next to be drained
  * @until:	belt time up to which buckets fall off; written while no helper is at work
- * @end:	jiffies at which all stop; likewise
+ * @end:	jiffies at which all stop; written while no helper is at work
  */
 struct hb_crew {
 	struct hb_helper helpers[HB_DRAINERS - 1];
@@ -258,10 +258,11 @@ struct hb_crew {
  * @dead:	the belt is destroyed and takes no entries; written under all shards' locks
  * @unread:	a full belt evicts entries that were not read, so reads set HB_READ; written under
  *		all shards' locks
- * @overwrites:	a put may copy its value into the entry that is there; likewise, and never set again
- *		once it is false. Not on a belt whose gets refresh: without the shard's lock they
- *		could not tell which of two values they refresh
- * @settings:	with the default in the place of 0, and @ttl a multiple of HB_GRAIN; likewise
+ * @overwrites:	a put may copy its value into the entry that is there; written under all shards'
+ *		locks, and never set again once it is false. Not on a belt whose gets refresh:
+ *		without the shard's lock they could not tell which of two values they refresh
+ * @settings:	with the default in the place of 0, and @ttl a multiple of HB_GRAIN; written
+ *		under all shards' locks
  * @id:		unique; constant
  * @window:	copies of entries for readers without a system call, or NULL; under RCU, and changed
  *		under all shards' locks
@@ -272,8 +273,8 @@ struct hb_crew {
  * @clock:	belt time and the worker's alarm
  * @geometries:	of the wheels: the present and the previous one
  * @geometry:	the present one; written under all shards' locks
- * @rotated:	intervals of previous geometries that have passed; likewise
- * @geometry_since:	belt time since which @geometry holds; likewise
+ * @rotated:	intervals of previous geometries that have passed; written under all shards' locks
+ * @geometry_since: belt time since which @geometry holds; written under all shards' locks
  * @queue:	events that wait
  * @usage:	usage that counts against the limits
  * @owners:	locks, by their owners

@@ -27,7 +27,7 @@ struct hb_account;
  * @max_entries: most entries, 0 for no limit
  * @max_bytes:	most bytes, 0 for no limit
  * @max_events:	most events that wait, 0 for HASHBELT_EVENTS_DEFAULT
- * @window_bytes: as in struct hashbelt_settings
+ * @window_bytes: memory of the window, 0 for none
  * @settings:	all of the above as one structure, of which the belt has a copy; hb_set() changes
  *		them
  * @event:	called once for each event, in their order, in process context, with no lock held

@@ -82,7 +82,7 @@ struct extent {
 
 /*
  * Copies in the plain gets with which @items begins, @count at most, whose keys have room in a run.
- * Returns their number; @keys: returned: the extent of these keys.
+ * Return: their number; @keys: returned: the extent of these keys.
  */
 static __always_inline u32 read_gets(struct gets *run, const struct hashbelt_item __user *items,
 				     u32 count, struct extent *keys)
@@ -127,7 +127,7 @@ end:
 }
 
 /*
- * Copies the keys of gets in, which lie in the extent @keys. Returns the number of the gets up to
+ * Copies the keys of gets in, which lie in the extent @keys. Return: the number of the gets up to
  * the first whose key cannot be copied.
  */
 static __always_inline u32 read_keys(struct gets *run, u32 count, const struct extent *keys)
@@ -183,7 +183,7 @@ static __always_inline int make_get(struct hashbelt_belt *belt, struct hb_table 
 }
 
 /*
- * Makes the gets of a run, at one belt time. Returns their number up to one that has to be tried
+ * Makes the gets of a run, at one belt time. Return: their number up to one that has to be tried
  * again, or whose result cannot be copied out: then that is in @got, and @made is set.
  */
 static __always_inline u32 make_gets(struct hashbelt_belt *belt, struct hb_table *table,
@@ -230,7 +230,7 @@ static noinline void get_run_again(struct hashbelt_belt *belt, const struct gets
 
 /*
  * Makes the plain gets with which @items begins, RUN_MAX at most, in one RCU read-side section and
- * without page faults. Returns their number. If @made, there is one more, whose result has not been
+ * without page faults. Return: their number. If @made, there is one more, whose result has not been
  * copied out, and is in @got.
  *
  * A step of all gets is made before the next step: they wait together for what is not in the
@@ -299,7 +299,7 @@ fault:
 	return -EFAULT;
 }
 
-/* Copies in the plain puts with which @items begins, @count at most. Returns their number. */
+/* Copies in the plain puts with which @items begins, @count at most. Return: their number. */
 static __always_inline u32 read_puts(struct puts *run, const struct hashbelt_item __user *items,
 				     u32 count)
 {
@@ -318,7 +318,7 @@ static __always_inline u32 read_puts(struct puts *run, const struct hashbelt_ite
 }
 
 /*
- * Makes the entries of puts. Returns the number of those up to the first whose key or value
+ * Makes the entries of puts. Return: the number of those up to the first whose key or value
  * cannot be copied.
  */
 static __always_inline u32 read_entries(struct hashbelt_belt *belt, struct puts *run, u32 count)
@@ -362,7 +362,7 @@ static __always_inline void look_ahead(struct hashbelt_belt *belt, struct puts *
 }
 
 /*
- * Makes the puts of a run. Entries that are not needed become stock. Returns the number of puts up
+ * Makes the puts of a run. Entries that are not needed become stock. Return: the number of puts up
  * to one whose result cannot be copied out: then that is in @got, and @made is set.
  */
 static __always_inline u32 make_puts(struct hashbelt_belt *belt, struct puts *run, u32 count,
@@ -399,7 +399,7 @@ static __always_inline u32 make_puts(struct hashbelt_belt *belt, struct puts *ru
 /*
  * Makes the plain puts with which @items begins, RUN_MAX at most, whose entries are of one size
  * class. Their memory is allocated together. Each step of all puts is made before the next step.
- * Returns their number. If @made, there is one more, whose result is in @got.
+ * Return: their number. If @made, there is one more, whose result is in @got.
  */
 static __always_inline u32 put_some(struct hashbelt_belt *belt, struct puts *run,
 				    struct hashbelt_item __user *items, u32 count,
@@ -426,7 +426,7 @@ static __always_inline u32 put_some(struct hashbelt_belt *belt, struct puts *run
 /*
  * Makes the plain puts with which @items begins, as long as they are many. The entries that one run
  * does not need serve the next run. Neither an entry nor memory for one is held while the task
- * waits for a page fault. Returns their number. If @made, there is one more, whose result is in
+ * waits for a page fault. Return: their number. If @made, there is one more, whose result is in
  * @got.
  */
 static u32 put_run(const struct hb_session *session, struct hashbelt_item __user *items, u32 count,
@@ -459,7 +459,7 @@ static int do_one(struct hb_session *session, struct hashbelt_item __user *at)
 }
 
 /*
- * Makes the items of a batch, until one cannot be copied or a signal is there. Returns the number
+ * Makes the items of a batch, until one cannot be copied or a signal is there. Return: the number
  * of items that were made.
  */
 static u32 do_items(struct hb_session *session, struct hashbelt_item __user *items, u32 count)

@@ -13,7 +13,7 @@ int hb_copy_bytes(void *to, u64 from, u32 size)
 
 /*
  * Runs an ioctl that fills its caller's buffer @to of @size bytes, HASHBELT_SCAN_MAX at most. @list
- * writes records to a buffer of the kernel, and returns in @used how many bytes. Returns 0,
+ * writes records to a buffer of the kernel, and returns in @used how many bytes. Return: 0,
  * -ENOMEM, -EFAULT, or an error of @list. Context: may sleep.
  */
 int hb_call_list(const struct hb_call *call, u64 to, u32 size, void *request,

@@ -289,7 +289,7 @@ static int do_key(struct hashbelt_belt *belt, struct hashbelt_item *item, u32 op
 /* A key in words. */
 #define KEY_WORDS	(HASHBELT_KEY_MAX / sizeof(u64))
 
-/* Makes an operation with the rights of a session. Returns 0 or an error. */
+/* Makes an operation with the rights of a session. Return: 0 or an error. */
 noinline int hb_item(struct hb_session *session, struct hashbelt_item *item, u32 op)
 {
 	struct hashbelt_belt *belt = session->named->belt;

@@ -148,7 +148,7 @@ static int create(const struct hb_call *call, const struct hashbelt_settings *se
 		kfree(session);
 		return PTR_ERR(named);
 	}
-	/* As with files, the task that makes a belt may use it, whatever its mode. */
+	/* The task that makes a belt may use it, whatever its mode, as with files. */
 	hb_file_bind(call->filp, session, named,
 		     HASHBELT_MAY_READ | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN |
 		     HASHBELT_MAY_CONSUME);

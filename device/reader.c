@@ -93,7 +93,7 @@ static bool copy_record(struct iov_iter *to, const struct hashbelt_event *record
 
 /*
  * Copies events out without waiting for page faults, and moves those that were copied to @done.
- * Returns the bytes. The record of the first event reports @lost, which is then set to 0. @needs:
+ * Return: the bytes. The record of the first event reports @lost, which is then set to 0. @needs:
  * returned after a page fault: bytes of the record that could not be copied.
  */
 static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, struct iov_iter *to,
@@ -118,7 +118,10 @@ static ssize_t copy_events(struct hb_fifo *events, struct hb_fifo *done, struct 
 	return copied;
 }
 
-/* Reads completed requests of the descriptor, without waiting. @needs: as for copy_events(). */
+/*
+ * Reads completed requests of the descriptor, without waiting. @needs:
+ * returned after a page fault: bytes of the record that could not be copied.
+ */
 static ssize_t read_completed(struct hb_session *session, struct iov_iter *to, u32 *needs)
 {
 	struct hb_client *client = hb_session_client(session);
@@ -160,7 +163,7 @@ static void keep_in_flight(struct hb_session *session, struct hb_fifo *done, u64
 }
 
 /*
- * Reads events, without waiting. Returns bytes, or -EAGAIN, -EMSGSIZE, -EPERM; -EFAULT: the first
+ * Reads events, without waiting. Return: bytes, or -EAGAIN, -EMSGSIZE, -EPERM; -EFAULT: the first
  * @needs bytes at @to have to be brought in.
  */
 static ssize_t try_read(struct hb_session *session, struct iov_iter *to, u32 *needs)
@@ -194,7 +197,7 @@ static ssize_t try_read(struct hb_session *session, struct iov_iter *to, u32 *ne
 
 /*
  * Tries to read, and brings pages in between tries, which may take any time: this call holds no
- * event meanwhile. Returns the bytes that were copied, or an error of try_read(); -EINTR: the task
+ * event meanwhile. Return: the bytes that were copied, or an error of try_read(); -EINTR: the task
  * is being killed.
  */
 static ssize_t read_some(struct hb_session *session, struct iov_iter *to)

@@ -119,7 +119,7 @@ static struct hb_user *user_find(kuid_t uid)
 	return NULL;
 }
 
-/* Returns 0 if a user may have one belt more; NULL: a belt without an account. */
+/* Return: 0 if a user may have one belt more; NULL: a belt without an account. */
 static int may_add(const struct hb_user *user)
 {
 	/* A module parameter: the kernel sets it by plain writes. */
@@ -231,7 +231,7 @@ static int compare_nodes(struct rb_node *a, const struct rb_node *b)
 	return compare_name(named_of(a)->name, b);
 }
 
-/* Returns 0 for each belt whose name comes after @name. */
+/* Return: 0 for each belt whose name comes after @name. */
 static int compare_after(const void *name, const struct rb_node *node)
 {
 	return compare_name(name, node) >= 0;
@@ -319,10 +319,10 @@ static struct hb_named_belt *named_new(struct hb_user *user, const struct hashbe
 /*
  * Makes a belt that the current task owns. @name: HASHBELT_NAME_SIZE bytes; empty for none.
  * @rights: from hb_rights(). @config: its @account is ignored. @opener: NULL for the module itself.
- * Returns the belt, with a reference for the caller; ERR_PTR(-EEXIST) if the name is taken;
+ * Return: the belt, with a reference for the caller; ERR_PTR(-EEXIST) if the name is taken;
  * ERR_PTR(-EACCES) if it is that of the default belt and the task or @opener has not CAP_SYS_ADMIN
  * in the initial user namespace; ERR_PTR(-ENOSPC) or ERR_PTR(-EDQUOT) at the limit of belts in all
- * or of the user; errors as hb_create_patiently(). Context: may sleep.
+ * or of the user; an error of hb_create_patiently(). Context: may sleep.
  */
 struct hb_named_belt *hb_registry_create(const char *name, u64 rights,
 					 const struct hashbelt_config *config,
@@ -363,7 +363,7 @@ struct hb_named_belt *hb_registry_create(const char *name, u64 rights,
 }
 
 /*
- * Finds a belt by its name. Returns it with a reference for the caller, which checks its rights; or
+ * Finds a belt by its name. Return: it with a reference for the caller, which checks its rights; or
  * ERR_PTR(-ENOENT). Context: may sleep.
  */
 struct hb_named_belt *hb_registry_open(const char *name)
@@ -429,7 +429,7 @@ struct hb_named_belt *hb_registry_next(const char *after, const struct cred *ope
 }
 
 /*
- * Takes a belt out of the tree, by its name. Returns it, with the reference of the tree for the
+ * Takes a belt out of the tree, by its name. Return: it, with the reference of the tree for the
  * caller, which destroys it; ERR_PTR(-ENOENT), also if the current task has no right to it;
  * ERR_PTR(-EPERM) if the task or @opener is not its owner. Context: may sleep.
  */

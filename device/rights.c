@@ -90,7 +90,7 @@ static u32 group_right(const void *gid)
 }
 
 /*
- * Returns in @gid the group that @number is in the current task's user namespace. Returns 0;
+ * Finds the group that @number is in the current task's user namespace. Return: 0 with *@gid set;
  * -EINVAL if there is no such group; -EPERM if the task or @opener is no member of it, and has not
  * CAP_SYS_ADMIN in the initial user namespace.
  */
@@ -175,7 +175,7 @@ void hb_info_rights(const struct hb_named_belt *named, struct hashbelt_info *inf
 }
 
 /*
- * Returns @rights with those of group, mode and consumers of @other that @fields, HASHBELT_SET_*,
+ * Return: @rights with those of group, mode and consumers of @other that @fields, HASHBELT_SET_*,
  * names.
  */
 u64 hb_rights_with(u64 rights, u64 other, u32 fields)

@@ -264,7 +264,7 @@ static int copy_names(struct names *names, const struct hashbelt_lock *lock, uns
 	return hb_copy_bytes(names->owner, lock->owner, lock->owner_len);
 }
 
-/* Returns the owner of a lock. */
+/* Return: the owner of a lock. */
 static int query(struct hashbelt_belt *belt, struct names *names, struct hashbelt_lock *lock)
 {
 	u32 size = lock->owner_len;
@@ -348,7 +348,7 @@ int hb_call_locks(const struct hb_call *call, void *arg)
 	return err;
 }
 
-/* Copies the array of keys in, and checks their lengths. Returns their sum, or an error. */
+/* Copies the array of keys in, and checks their lengths. Return: their sum, or an error. */
 static int copy_keys(const struct hashbelt_request *request, struct hashbelt_key *keys)
 {
 	int err, sum = 0;

@@ -8,7 +8,7 @@
 #include "rights.h"
 #include "session.h"
 
-/* Returns the events in flight, and the number of lost ones, to the queue; under session->lock. */
+/* Gives the events in flight, and the number of lost ones, back to the queue. Under its lock. */
 void hb_session_return_in_flight(struct hb_session *session)
 {
 	lockdep_assert_held(&session->lock);
@@ -25,7 +25,7 @@ void hb_session_free(struct hb_session *session)
 	kfree_rcu(session, rcu);
 }
 
-/* A call needs rights that the session does not have. Returns -EPERM. */
+/* A call needs rights that the session does not have. Return: -EPERM. */
 int hb_session_deny(const struct hb_session *session, u32 needs)
 {
 	trace_hashbelt_denied(session->named->name, needs, session->access);
@@ -33,7 +33,7 @@ int hb_session_deny(const struct hb_session *session, u32 needs)
 }
 
 /*
- * Makes @client, which may be NULL, that of a session that has none. Returns the client that the
+ * Makes @client, which may be NULL, that of a session that has none. Return: the client that the
  * session has then, or an error.
  */
 static struct hb_client *set_client(struct hb_session *session, struct hb_client *client)
@@ -94,7 +94,7 @@ void hb_session_close(struct hb_session *session)
 	hb_session_put(session);
 }
 
-/* Makes @session that of @file. Returns the one before. False in @bound: the belt was destroyed. */
+/* Makes @session that of @file. Return: the one before. False in @bound: the belt was destroyed. */
 static struct hb_session *publish(struct hb_file *file, struct hb_session *session, bool *bound)
 {
 	struct hb_named_belt *named = session->named;

@@ -114,7 +114,7 @@ static __always_inline int hb_return_words(void __user *to, const u64 *from, siz
 		return copy_to_user(to, from, size) ? -EFAULT : 0;
 	if (!user_write_access_begin(to, size))
 		return -EFAULT;
-	/* As in hb_copy_words(). */
+	/* clang unrolls the loop by itself, and would warn where a size is not constant. */
 #ifndef __clang__
 	#pragma GCC unroll 8
 #endif

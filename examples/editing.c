@@ -55,7 +55,7 @@ static void load(struct user *user)
 	printf("%s reads: %s\n", user->name, user->text);
 }
 
-/* Returns false if another user saved in the meantime. */
+/* Return: false if another user saved in the meantime. */
 static bool save(struct user *user)
 {
 	struct hashbelt_item item = {
@@ -74,7 +74,7 @@ static bool save(struct user *user)
 	return !err;
 }
 
-/* Returns the result of hashbelt_remove(). */
+/* Return: the result of hashbelt_remove(). */
 static int remove_record(struct user *user)
 {
 	struct hashbelt_item item = {

@@ -32,7 +32,7 @@ static const char usage[] =
 	"usage: limiter\n"
 	"At most 5 requests of a client in 10 seconds.\n";
 
-/* Returns true if a client may have one more request; @sum: its number in the window. */
+/* Return: true if a client may have one more request; @sum: its number in the window. */
 static bool may_pass(struct hashbelt *belt, const char *client, __s64 limit, __s64 *sum)
 {
 	must("add",

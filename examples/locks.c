@@ -101,7 +101,7 @@ static void pass_time(struct worker *worker, unsigned int seconds)
 	must("advance", hashbelt_advance(worker->belt, seconds * 1000));
 }
 
-/* Returns true if the worker has had the lock for @held_s, and has it for @left_s more. */
+/* Return: true if the worker has had the lock for @held_s, and has it for @left_s more. */
 static bool is_held(struct worker *worker, const char *name, unsigned int held_s,
 		    unsigned int left_s)
 {
@@ -242,7 +242,7 @@ static pid_t start_worker(const char *name, const char *what, struct hashbelt_lo
 	_exit(0);
 }
 
-/* Returns the result that a worker wrote. The timeout ends a wait that the kernel forgot. */
+/* Return: the result that a worker wrote. The timeout ends a wait that the kernel forgot. */
 static int hear(int said)
 {
 	struct pollfd pollfd = { .fd = said, .events = POLLIN };

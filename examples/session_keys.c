@@ -140,7 +140,7 @@ static int run_recorder(const char *path, enum death death)
 	return verdict();
 }
 
-/* Starts a recorder, and kills it where it stops. Returns true if it was killed. */
+/* Starts a recorder, and kills it where it stops. Return: true if it was killed. */
 static bool start_recorder(const char *path, enum death death)
 {
 	pid_t child;
@@ -191,7 +191,7 @@ static void use_sessions(struct hashbelt *belt)
 	promise(!info_of(belt).entries, "a session that is no longer used ends");
 }
 
-/* Returns the number of lines; they must be numbered from 1 on. */
+/* Return: the number of lines; they must be numbered from 1 on. */
 static unsigned int check_file(const char *path)
 {
 	FILE *file = fopen(path, "r");

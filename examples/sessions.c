@@ -143,7 +143,7 @@ static struct hashbelt *make_belt(void)
 	return belt;
 }
 
-/* Returns 1 if the request opens a session, 0 if it continues one. */
+/* Return: 1 if the request opens a session, 0 if it continues one. */
 static int play_request(struct hashbelt *belt, const struct request *request)
 {
 	size_t length = strlen(request->address);

@@ -75,7 +75,7 @@ static void time_cache_put(struct time_cache *cache, const char *key, const char
 	     hashbelt_put(cache->belt, key, strlen(key), value, strlen(value), NULL));
 }
 
-/* Returns false if the key is absent. */
+/* Return: false if the key is absent. */
 static bool time_cache_get(struct time_cache *cache, const char *key, char *value,
 			   size_t size)
 {
@@ -99,7 +99,7 @@ static bool time_cache_contains(struct time_cache *cache, const char *key)
 	return !err;
 }
 
-/* Returns false if the key was absent. */
+/* Return: false if the key was absent. */
 static bool time_cache_remove(struct time_cache *cache, const char *key)
 {
 	int err = hashbelt_remove(cache->belt, key, strlen(key), NULL);
@@ -221,7 +221,7 @@ static void print_deaths(struct play *play)
 
 /*
  * Uses the cache at a step. @per steps are an interval, @life steps a time-to-live.
- * Returns the number of keys that were put and had been absent.
+ * Return: the number of keys that were put and had been absent.
  */
 static unsigned int play_step(struct time_cache *cache, unsigned int step,
 			      unsigned int per, unsigned int life)

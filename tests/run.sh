@@ -20,7 +20,7 @@
 # SEED is the first of the numbers from which random tests start: 1, or "random" for a new one, as
 # with --all.
 #
-# As many suites run at a time as this machine has processors, at most four. The output of each stays
+# One suite runs on each processor of this machine at a time, at most four. The output of each stays
 # in .cache/build/test. A failure is printed at once. The last line is "N passed, N failed, N skipped";
 # the exit status is 0 only if none failed. A signal ends all that the tests have begun.
 #

@@ -4,7 +4,10 @@
 #
 # - a word that makes a person the actor (he, him, his, she, her, whoever) and is no part of a
 #   path; or "own affair";
-# - a comment, paragraph, table cell or string that begins with "Who" or "What" and asks nothing.
+# - a comment, paragraph, table cell or string that begins with "Who" or "What" and asks nothing;
+# - a comment that begins with "As", "Likewise" or "See", or says "Return: as", so that a reader has
+#   to look elsewhere first;
+# - a comment of C whose sentence begins with "Returns": the word is "Return:", as in kernel-doc.
 #
 # Paragraphs begin after the opening of a comment, after an empty line, and at a bullet of Markdown.
 # A description behind "@argument:" may begin with a small letter. A line inside of a paragraph
@@ -15,6 +18,9 @@ BEGIN {
 	opens = "^[*_\"]*(Who|What)[*_]*[ \t]"
 	leader = "^[ \t]*(/\\*+|\\(\\*|\\*+\\)?|//|#+|\\.\\\\\")"
 	behind_code = "(/\\*+|//|\\(\\*|[ \t]#+|[ \t]--)[ \t]+(Who|What)[ \t]"
+	refers = "^(As|Likewise|See)[ ,.:;]"
+	argument_refers = "^@[^ \t]*:[ \t]+([Ll]ikewise|[Ss]ee)([ ,.:;]|$)"
+	code_refers = "(/\\*+|//|[ \t]#+)[ \t]+(As|Likewise|See)[ ,.:;]"
 }
 
 function complain(where, line) {
@@ -71,6 +77,10 @@ function look_at_code(	text, comment) {
 	}
 	if (pending != "")
 		pending = pending " " text
+	if (comment ? (!inside && text ~ refers) || text ~ argument_refers : $0 ~ code_refers)
+		complain(FILENAME ":" FNR, $0)
+	if (is_c && comment && text ~ /(^|[.;:)*] )(Returns( |$)|Return: as )/)
+		complain(FILENAME ":" FNR, $0)
 	if (!comment && match($0, behind_code)) {
 		text = substr($0, RSTART)
 		sub(/^[^W]*/, "", text)
@@ -144,6 +154,7 @@ FNR == 1 {
 	inside = 0
 	markdown = FILENAME ~ /\.md$/
 	manual = FILENAME ~ /\.[1-9]$/
+	is_c = FILENAME ~ /\.[ch]$/
 }
 
 tolower($0) ~ word || tolower($0) ~ /own affair/ { complain(FILENAME ":" FNR, $0) }

@@ -72,6 +72,30 @@ finds a.c '' 'a line inside a paragraph may begin with what or What' '/*
  */'
 finds a.c '' 'a comment may begin with a word that begins like What' '/* Whatever. Whole. */'
 
+# References
+for word in 'As hb_put(), but' 'See hb_put().' 'Likewise, without a lock.'; do
+	finds a.c 1 "a comment that begins with ${word%%[ ,]*} is printed" "/* $word */"
+done
+finds a.c 2 'a block comment that begins with See is printed' '/*
+ * See hb_put().
+ */'
+finds a.sh 1 'a comment behind # that begins with As is printed' '# As in the other case'
+finds a.c 1 'a comment behind code that begins with As is printed' '	x++; /* As above */'
+finds a.c 2 'kernel-doc of an argument that begins with likewise is printed' '/**
+ * @min:	likewise
+ */'
+finds a.c 1 'a comment with "Return: as" is printed' '/* Puts. Return: as hb_put(). */'
+finds a.c '1 3' 'sentences of comments that begin with Returns are printed' '/* Puts. Returns 0. */
+/*
+ * Returns 0.
+ */'
+finds a.c '' 'a comment may have as, see, likewise and returns' '/*
+ * A task may see it as
+ * As in a list, the put returns 0, likewise the get.
+ */
+ok(1, "Returns 0");
+/* Assets. Seed. Return: 0 */'
+
 # Strings
 finds a.c 1 'a string that begins with What is printed' '	ok(x, "What is put is read back");'
 finds a.sh 1 'a string between single quotation marks is printed' "check 'Who waits is told'"

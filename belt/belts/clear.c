@@ -49,7 +49,7 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 		hb_kick_worker(belt);
 }
 
-/* See hashbelt_clear(). */
+/* Drops all entries: hashbelt_clear(). Context: may sleep. */
 void hb_clear(struct hashbelt_belt *belt)
 {
 	clear(belt, false);

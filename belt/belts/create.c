@@ -168,7 +168,7 @@ static void belt_free_work(struct work_struct *work)
 		belt_free_last(&belt->last);
 }
 
-/* See hashbelt_destroy(). */
+/* Drops the reference of the caller, which gives the belt up: hashbelt_destroy(). */
 void hb_destroy(struct hashbelt_belt *belt)
 {
 	struct hb_account *account = hb_account_whole(belt->account);
@@ -282,7 +282,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 			 belt->settings.grace);
 }
 
-/* See hashbelt_create(). */
+/* Makes a belt: hashbelt_create(), of which this is the work. Context: may sleep. */
 struct hashbelt_belt *hb_create(const struct hashbelt_config *config)
 {
 	unsigned int shard_bits = choose_shard_bits(config->buckets);
@@ -312,7 +312,7 @@ static bool is_out_of_memory(int err)
 }
 
 /*
- * As hb_create(), but takes what has expired in the account's belts, if there is no memory
+ * hb_create() that takes what has expired in the account's belts if there is no memory
  * otherwise. Retries for a second, in pauses that double, while belts that were given up
  * are not freed yet: at the account's limit those of the account, at the module's limit any. No
  * work of another task depends on how many tasks wait. ERR_PTR(-EINTR): the task is being killed.
@@ -365,7 +365,7 @@ static void destroy_workqueues(void)
 		destroy_workqueue(hb_limbo_wq);
 }
 
-/* Makes the resources that all belts share. Returns 0 or -ENOMEM. */
+/* Makes the resources that all belts share. Return: 0 or -ENOMEM. */
 int hb_core_init(void)
 {
 	int err = hb_memory_init(offsetof(struct hashbelt_entry, data));
@@ -396,7 +396,7 @@ int hb_core_init(void)
 	return err;
 }
 
-/* See hashbelt_flush(). */
+/* Waits until all belts that were given up are freed: hashbelt_flush(). */
 void hb_flush_frees(void)
 {
 	rcu_barrier();

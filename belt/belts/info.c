@@ -144,7 +144,7 @@ static void info_window(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	hb_window_put(window);
 }
 
-/* See hashbelt_info(). */
+/* Describes a belt: hashbelt_info(). Context: may sleep. */
 void hb_info(struct hashbelt_belt *belt, struct hashbelt_info *info)
 {
 	unsigned int levels;

@@ -21,7 +21,7 @@
 #define LIMIT_FIELDS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
 				 HASHBELT_SET_MAX_EVENTS)
 
-/* Returns 0, or -EINVAL if one of the settings that @fields names is out of range. */
+/* Return: 0, or -EINVAL if one of the settings that @fields names is out of range. */
 int hb_check_config(const struct hashbelt_config *config, u32 fields)
 {
 	const u64 longest = HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC;
@@ -110,7 +110,7 @@ static void take(struct hb_settings *to, const struct hb_settings *from, u32 fie
 		to->window_bytes = from->window_bytes;
 }
 
-/* Whether a belt with these settings may have their window. Returns 0 or an error. */
+/* Whether a belt with these settings may have their window. Return: 0 or an error. */
 int hb_check_window(const struct hb_settings *settings)
 {
 	if (!settings->window_bytes)
@@ -161,7 +161,7 @@ static void set_policy(struct hashbelt_belt *belt, u32 policy)
 {
 	if (policy & HASHBELT_REFRESH_ON_GET) {
 		hb_window_set_renews(belt);
-		/* As below. */
+		/* Pairs with smp_rmb() in hb_is_unchanged(). */
 		smp_store_release(&belt->overwrites, false);
 	}
 	/*
@@ -190,7 +190,7 @@ static bool is_unloading(struct hashbelt_belt *belt)
 }
 
 /*
- * Prepares wheels for the settings. Returns their geometry, in the place of the belt that is free.
+ * Prepares wheels for the settings. Return: their geometry, in the place of the belt that is free.
  * Nothing has changed yet when this fails.
  */
 static struct hb_geometry *prepare_geometry(struct hashbelt_belt *belt,
@@ -317,7 +317,7 @@ static int prepare(struct hashbelt_belt *belt, const struct hb_settings *setting
 	return PTR_ERR_OR_ZERO(*geometry);
 }
 
-/* Returns the present window, closed, with the belt's reference. */
+/* Return: the present window, closed, with the belt's reference. */
 static struct hb_window *close_window(struct hashbelt_belt *belt)
 {
 	hb_window_close(belt);

@@ -6,7 +6,7 @@
 #include "time.h"
 #include "worker.h"
 
-/* See hashbelt_halt(). */
+/* Stops belt time. Context: may sleep. */
 void hb_halt(struct hashbelt_belt *belt)
 {
 	hb_clock_halt(&belt->clock);
@@ -20,7 +20,7 @@ void hb_resume(struct hashbelt_belt *belt)
 	hb_sleepers_wake(belt);
 }
 
-/* See hashbelt_advance(). */
+/* Moves belt time on by nanoseconds: hashbelt_advance(). Context: may sleep. */
 int hb_advance(struct hashbelt_belt *belt, u64 by)
 {
 	int err = hb_clock_advance(&belt->clock, by);

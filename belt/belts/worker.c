@@ -200,7 +200,7 @@ static bool work_steps(struct hashbelt_belt *belt)
 
 /*
  * A batch of each kind of work; buckets fall off up to belt time @until. Takes the locks of shards
- * that have something to do. Returns HB_MORE_DUE and HB_MORE_WORK for the work that is left. Under
+ * that have something to do. Return: HB_MORE_DUE and HB_MORE_WORK for the work that is left. Under
  * belt->round_lock.
  */
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until)

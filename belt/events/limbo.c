@@ -34,8 +34,8 @@ void hashbelt_entry_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 }
 
 /*
- * As hashbelt_entry_put(), but the entry may be freed as late as hb_bundle_free(). @bundle has the
- * belt's account.
+ * Drops a reference to an entry. The last one frees it, at the latest in hb_bundle_free(). @bundle
+ * has the belt's account.
  */
 static void put_in(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 		   struct hb_bundle *bundle)
@@ -89,7 +89,7 @@ bool hb_is_in_limbo(struct hashbelt_belt *belt)
 	return false;
 }
 
-/* Under belt->flush.lock. Returns 0 or -EINTR. */
+/* Under belt->flush.lock. Return: 0 or -EINTR. */
 static int wait_for_rounds(struct hashbelt_belt *belt)
 {
 	hb_for_each_shard(shard, belt) {
@@ -111,7 +111,7 @@ static int wait_for_rounds(struct hashbelt_belt *belt)
 /*
  * Waits until the entries that are in limbo now are freed. Starts no grace period of its own, so it
  * costs other tasks nothing, however many tasks call it. One task waits for the rounds, and the
- * others for flush->lock, so a round wakes one task. Returns 0; -EINTR: the caller is being killed.
+ * others for flush->lock, so a round wakes one task. Return: 0; -EINTR: the caller is being killed.
  * Context: may sleep.
  */
 int hb_limbo_flush(struct hashbelt_belt *belt)

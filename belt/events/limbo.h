@@ -21,7 +21,7 @@ static inline void hb_limbo_enter(struct hb_shard *shard, struct hashbelt_entry 
 		hb_limbo_leave(shard);
 }
 
-/* Likewise, without the shard's lock. */
+/* Takes over the belt's reference to an unlinked entry, and takes the shard's lock for that. */
 static inline void hb_limbo_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));

@@ -9,7 +9,7 @@
 #include "belt/belt.h"
 #include "link.h"
 
-/* See hashbelt_client_put(). */
+/* Drops a reference to a client, which may be NULL. */
 void hb_client_put(struct hb_client *client)
 {
 	if (client && refcount_dec_and_test(&client->ref))

@@ -116,7 +116,7 @@ static void wake_readers(struct hashbelt_belt *belt, bool worker)
 	hb_pollers_notify(&belt->pollers, HB_POLL_EVENTS);
 }
 
-/* Drops a batch of the oldest events while there are too many. Returns the bytes that they took. */
+/* Drops a batch of the oldest events while there are too many. Return: the bytes that they took. */
 static u64 trim_queue(struct hashbelt_belt *belt)
 {
 	struct hb_queue *queue = &belt->queue;
@@ -210,7 +210,7 @@ void hb_event_push_proxy(struct hashbelt_belt *belt, struct hashbelt_entry *entr
 	hashbelt_entry_put(belt, proxy);
 }
 
-/* Returns the entry that an event is about; it is valid as long as the event is. */
+/* Return: the entry that an event is about; it is valid as long as the event is. */
 struct hashbelt_entry *hb_event_entry(struct hashbelt_entry *event)
 {
 	struct hashbelt_entry *entry = event;
@@ -232,7 +232,7 @@ static size_t room_for(struct hashbelt_entry *event)
 	return record_size(entry->key_len + entry->value_len);
 }
 
-/* See hashbelt_describe_event(). */
+/* Fills in the record of an event. Return: its key, and its value behind that. */
 const void *hb_describe_event(struct hashbelt_entry *event, struct hashbelt_event *record)
 {
 	struct hashbelt_entry *entry = hb_event_entry(event);
@@ -335,8 +335,8 @@ static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool
 /*
  * Puts taken events back at the head of the queue, in their order; @events is empty afterwards, and
  * the queue owns them. Works in batches, the last events first, so that the lock is not held for
- * long. @held: as for hb_take_events(). @read: they were counted as read, and not acknowledged.
- * @lost: lost events that the next reader is to be told of. Context: may sleep.
+ * long. @held: the events are charged to the limits. @read: they were counted as read, and not
+ * acknowledged. @lost: lost events that the next reader is to be told of. Context: may sleep.
  */
 void hb_return_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held,
 		      u64 lost, bool read)
@@ -383,8 +383,8 @@ static void event_free(struct hashbelt_belt *belt, struct hashbelt_entry *event)
 }
 
 /*
- * Frees taken events. @events is empty afterwards, and the events are not valid any more. @held: as
- * for hb_take_events(). Context: may sleep.
+ * Frees taken events. @events is empty afterwards, and the events are not valid any more. @held:
+ * they are charged to the limits. Context: may sleep.
  */
 void hb_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool held)
 {

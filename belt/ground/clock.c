@@ -160,7 +160,7 @@ void hb_clock_resume(struct hb_clock *clock)
 }
 
 /*
- * Moves belt time on by @by nanoseconds, halted or not. Returns 0, or -EOVERFLOW beyond
+ * Moves belt time on by @by nanoseconds, halted or not. Return: 0, or -EOVERFLOW beyond
  * HB_TIME_MAX.
  */
 int hb_clock_advance(struct hb_clock *clock, u64 by)
@@ -224,7 +224,7 @@ void hb_clock_arm(struct hb_clock *clock, struct hrtimer *timer, u64 when)
 	if (clock->stopped || clock->halted || when == HB_NEVER) {
 		hb_timer_try_to_cancel(timer);
 	} else {
-		/* As in program(). */
+		/* The coarse clock, which lags by up to a tick, must have passed @when. */
 		at = (s64)when - clock->offset + TICK_NSEC;
 		hrtimer_start(timer, ns_to_ktime(max_t(s64, at, 0)), HRTIMER_MODE_ABS);
 	}

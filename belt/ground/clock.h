@@ -138,7 +138,7 @@ static inline void hb_timer_cancel(struct hrtimer *timer)
 /* The timer is not set afterwards, but its function may be running. Context: any. */
 static inline void hb_timer_try_to_cancel(struct hrtimer *timer)
 {
-	/* As in hb_timer_cancel(). */
+	/* Benign race in the hrtimer code, which hb_timer_cancel() explains. */
 	data_race(hrtimer_try_to_cancel(timer));
 }
 

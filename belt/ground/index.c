@@ -70,7 +70,7 @@ static struct hb_table *table_new(struct hb_index *index, unsigned int bits)
 /*
  * Makes an empty index of 1 << @bits chains. Old tables are freed on @wq, which is destroyed after
  * an rcu_barrier(). @account, which may be NULL, is charged for the tables, and outlives the index.
- * Returns 0, or errors as hb_zalloc(). Context: may sleep.
+ * Return: 0, or an error of hb_zalloc(). Context: may sleep.
  */
 int hb_index_init(struct hb_index *index, unsigned int bits,
 		  struct workqueue_struct *wq, struct hb_account *account)
@@ -133,7 +133,7 @@ bool hb_index_is_moving(struct hb_index *index)
 /*
  * Allocates a table of 1 << @bits chains, and links it behind the present one. Meanwhile that is
  * not replaced, because hb_index_move() replaces only a table that has a next one. Under
- * index->resize_lock. Returns 0, or the error of the allocation, or of one that failed less than
+ * index->resize_lock. Return: 0, or the error of the allocation, or of one that failed less than
  * RETRY_AFTER ago.
  */
 static int resize(struct hb_index *index, unsigned int bits)
@@ -178,8 +178,8 @@ bool hb_index_resize(struct hb_index *index, unsigned int bits)
 }
 
 /*
- * As hb_index_resize(), for a task that needs more chains than there are: waits for another task
- * that allocates a table. Returns 0 if the index has 1 << @bits chains, or entries are being moved;
+ * Makes 1 << @bits chains for a task that needs more than there are. Waits for another task that
+ * allocates a table. Return: 0 if the index has 1 << @bits chains, or entries are being moved;
  * -ENOSPC: it has the most chains that it may have; -EINTR: the task is being killed; or the error
  * of the allocation. Context: may sleep.
  */

@@ -99,7 +99,7 @@ void hb_index_insert(struct hb_index *index, struct hashbelt_entry *entry);
 u64 hb_index_scan(struct hb_index *index, u64 place,
 		  void (*visit)(struct hashbelt_entry *entry, void *arg), void *arg);
 
-/* The table where entries are inserted. @locked as for hb_table_walk(). */
+/* The table where entries are inserted. @locked: the caller has a shard's lock, else RCU. */
 static inline struct hb_table *hb_index_newest(struct hb_index *index, const bool locked)
 {
 	struct hb_table *table = rcu_dereference_check(index->table, locked), *next;
@@ -109,7 +109,10 @@ static inline struct hb_table *hb_index_newest(struct hb_index *index, const boo
 	return table;
 }
 
-/* The ghost that keys of a hash share; a newer one replaces an older one. @locked likewise. */
+/*
+ * The ghost that keys of a hash share; a newer one replaces an older one. @locked: the caller has
+ * the lock of the shard, else RCU.
+ */
 static inline u16 *hb_ghost_slot(struct hb_index *index, u32 hash, const bool locked)
 {
 	struct hb_table *table = hb_index_newest(index, locked);
@@ -140,7 +143,7 @@ static __always_inline void hb_chain_prefetch(struct hlist_head *chain)
 }
 
 /*
- * hb_index_find(), inlined, from @table on: that of the index, read since rcu_read_lock(). @chain:
+ * hb_index_find() from @table on, inlined: that of the index, read since rcu_read_lock(). @chain:
  * that of @hash. @words: the key is one in words (hash.h). @locked: the caller has the lock of the
  * shard, in place of rcu_read_lock().
  */
@@ -172,7 +175,7 @@ hb_table_walk(struct hb_table *table, struct hlist_head *chain, u32 hash, const 
 	}
 }
 
-/* As hb_table_walk(), from the index's table on. */
+/* hb_index_find(), inlined. @words and @locked are those of hb_table_walk(). */
 static __always_inline struct hashbelt_entry *
 hb_index_walk(struct hb_index *index, u32 hash, const void *key, u32 key_len, const bool words,
 	      const bool locked)

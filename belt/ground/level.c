@@ -97,7 +97,7 @@ u64 hb_level_after(struct hb_level *level, u64 from)
 	}
 }
 
-/* As hb_level_after(), from the start. */
+/* The first tick of a level whose bucket has a node, or may have one; 0: no bucket has any. */
 u64 hb_level_first(struct hb_level *level)
 {
 	return hb_level_after(level, 0);

@@ -90,7 +90,7 @@ void hb_memory_exit(void)
 
 /*
  * Makes the slab caches, without limits. User space copies from and to an object from byte @payload
- * on. Returns 0 or -ENOMEM.
+ * on. Return: 0 or -ENOMEM.
  */
 int hb_memory_init(size_t payload)
 {
@@ -151,7 +151,7 @@ static int used_init(struct hb_account *account)
 static void used_exit(struct hb_account *account)
 {
 	WARN_ON_ONCE(percpu_counter_sum(&account->used));
-	/* As in used_init(). */
+	/* Benign race in the per-CPU allocator, which used_init() explains. */
 	data_race((percpu_counter_destroy(&account->used), 0));
 }
 
@@ -164,7 +164,7 @@ void hb_kin_init(struct hb_kin *kin)
 
 /*
  * Opens an account with one reference. @release frees it when the last reference is dropped, in a
- * context that may sleep. Returns 0 or -ENOMEM. Context: may sleep.
+ * context that may sleep. Return: 0 or -ENOMEM. Context: may sleep.
  */
 int hb_account_init(struct hb_account *account, void (*release)(struct hb_account *account))
 {
@@ -190,7 +190,7 @@ err_wq:
 
 /*
  * Opens a part of an account, which hb_account_exit_part() closes in the @release of the whole.
- * Returns 0 or -ENOMEM. Context: may sleep.
+ * Return: 0 or -ENOMEM. Context: may sleep.
  */
 int hb_account_init_part(struct hb_account *part, struct hb_account *whole)
 {
@@ -331,7 +331,7 @@ bool hb_memory_is_scarce(struct hb_account *account)
 
 /*
  * Zeroed per-CPU memory, charged to @account, which may be NULL, as much as all possible CPUs take;
- * freed by hb_percpu_free(). Returns 0 and sets *@memory; errors as hb_zalloc(). Context: may
+ * freed by hb_percpu_free(). Return: 0 with *@memory set, or an error of hb_zalloc(). Context: may
  * sleep.
  */
 int hb_percpu_alloc(struct hb_account *account, size_t size, void __percpu **memory)
@@ -340,7 +340,7 @@ int hb_percpu_alloc(struct hb_account *account, size_t size, void __percpu **mem
 
 	if (err)
 		return err;
-	/* As in used_init(). */
+	/* Benign race in the per-CPU allocator, which used_init() explains. */
 	*memory = data_race(__alloc_percpu_gfp(size, sizeof(u64), GFP_KERNEL_ACCOUNT));
 	if (*memory)
 		return 0;
@@ -353,7 +353,7 @@ void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t si
 {
 	if (!memory)
 		return;
-	/* As in used_init(). */
+	/* Benign race in the per-CPU allocator, which used_init() explains. */
 	data_race((free_percpu(memory), 0));
 	uncharge(account, size * num_possible_cpus());
 }
@@ -379,7 +379,7 @@ static void *table_alloc(size_t size, gfp_t gfp)
 }
 
 /*
- * Zeroed memory for a table, charged to @account, which may be NULL; freed by hb_free(). Returns
+ * Zeroed memory for a table, charged to @account, which may be NULL; freed by hb_free(). Return:
  * ERR_PTR(-ENOMEM), ERR_PTR(-ENOSPC) at the module's limit, or ERR_PTR(-EDQUOT) at the account's.
  * Context: may sleep.
  */
@@ -393,7 +393,7 @@ static void *vmalloc_pages(size_t size, gfp_t gfp)
 	return __vmalloc(size, gfp);
 }
 
-/* As hb_zalloc(), but single pages in a row, for mappings: vmalloc_to_pfn() finds them. */
+/* hb_zalloc() of single pages in a row, for mappings: vmalloc_to_pfn() finds them. */
 void *hb_zalloc_pages(struct hb_account *account, size_t size)
 {
 	return zalloc(account, size, vmalloc_pages);
@@ -515,8 +515,7 @@ void hb_bundle_fill(struct hb_bundle *bundle, size_t size, unsigned int count)
 }
 
 /*
- * As hb_object_free(), but the object may be freed, and uncharged, as late as hb_bundle_free().
- * Context: may sleep.
+ * Frees and uncharges an object, at the latest in hb_bundle_free(). Context: may sleep.
  */
 void hb_bundle_add(struct hb_bundle *bundle, void *object, size_t size)
 {

@@ -39,7 +39,7 @@ struct hb_kin {
  *		no part. Constant
  * @wq:		where the belts' work is queued: serves one belt at a time, in FIFO order. A part
  *		has those of @whole
- * @free_wq:	frees belts, one at a time likewise
+ * @free_wq:	frees belts, one at a time, in FIFO order
  * @dying:	number of belts that were given up and are not freed yet; of a part: not used
  * @kin:	the belts; of a part: not used
  * @ref:	one for the maker of the account; one for each belt, table of an index and window

@@ -18,7 +18,7 @@
 #define WAKE_BATCH	64
 
 /*
- * Takes the first notified descriptor out of the list. Returns its wait queue, valid under RCU;
+ * Takes the first notified descriptor out of the list. Return: its wait queue, valid under RCU;
  * NULL if there is none. @all: all exclusive tasks are to be woken.
  */
 static wait_queue_head_t *next_notified(struct hb_pollers *pollers, bool *all)
@@ -147,7 +147,7 @@ void hb_poller_arm(struct hb_poller *poller, wait_queue_head_t *wait)
 	smp_mb();
 }
 
-/* As hb_pollers_notify(), for one descriptor. */
+/* Has the tasks that poll one descriptor woken. */
 void hb_poller_notify(struct hb_poller *poller)
 {
 	struct hb_pollers *pollers = poller->pollers;

@@ -3,7 +3,7 @@
  * Usage: what counts against the limits of a belt. It is kept up only for a belt that has a limit,
  * under one lock, so that it is exact. A put that evicts entries reserves the room that this makes,
  * or other puts would take it, and a large put would evict without end. The room of a lease that is
- * handed over is reserved for the next one likewise. Reserved room counts as used.
+ * handed over is reserved for the next one. Reserved room counts as used.
  */
 #include <linux/minmax.h>
 

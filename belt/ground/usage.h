@@ -17,7 +17,7 @@
  * @limited:	there is a limit, so @entries and @bytes are kept up; changed under all shards'
  *		locks
  * @max_entries: most entries, S64_MAX for no limit; written under @lock
- * @max_bytes:	most bytes, S64_MAX for no limit; likewise. Read without @lock by a put
+ * @max_bytes:	most bytes, S64_MAX for no limit; written under @lock, and read without it by a put
  * @lock:	protects all below; the last in the lock order but the clock's
  * @epoch:	how often @entries and @bytes were counted anew
  * @rooms:	number of tasks that have reserved room

@@ -48,7 +48,7 @@ static u64 due_at(const struct hb_geometry *geometry, u64 deadline)
 
 /*
  * Makes a wheel with its front level. @geometry, and @account and @lock, which may be NULL, must
- * outlive the wheel. Returns 0, or errors as hb_zalloc(). Context: may sleep.
+ * outlive the wheel. Return: 0, or an error of hb_zalloc(). Context: may sleep.
  */
 int hb_wheel_init(struct hb_wheel *wheel, const struct hb_geometry *geometry,
 		  struct hb_account *account, const spinlock_t *lock)
@@ -126,7 +126,7 @@ void hb_wheel_grow(struct hb_wheel *wheel, unsigned int number, struct hb_level 
 	*level = NULL;
 }
 
-/* Puts a node into the bucket of a tick. Returns when that bucket falls off. */
+/* Puts a node into the bucket of a tick. Return: when that bucket falls off. */
 static __always_inline u64 enter(struct hb_wheel *wheel, unsigned int number, u64 tick,
 				 struct hb_node *node)
 {
@@ -371,7 +371,7 @@ static struct hb_node *due_nearest(struct hb_wheel *wheel, u64 now)
 	}
 }
 
-/* The nearest node of a level. @again: as for hb_wheel_nearest(). */
+/* The nearest node of a level. *@again is set where the search is to be repeated. */
 static struct hb_node *level_nearest(struct hb_wheel *wheel, unsigned int number, u64 now,
 				     bool *again)
 {
@@ -540,7 +540,7 @@ bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int 
 	return false;
 }
 
-/* Returns the number of levels, and adds their memory to *@bytes. Context: the shard's lock. */
+/* Return: the number of levels, and adds their memory to *@bytes. Context: the shard's lock. */
 unsigned int hb_wheel_levels(const struct hb_wheel *wheel, u64 *bytes)
 {
 	unsigned int i;

@@ -34,7 +34,7 @@
  * struct hb_node - an entry as a wheel sees it
  * @slot:	place in a bucket, under the shard's lock; off the wheel the owner may use it
  * @next:	of an event: the one after it, under the lock of its queue
- * @handed:	of an event: belt time at which it was queued; likewise
+ * @handed:	of an event: belt time at which it was queued; under the lock of its queue
  * @deadline:	belt time at which it expires, perhaps sealed; HB_NEVER; or claimed. The atomic word
  *		of docs/design.md: the task that claims it takes the entry out, a task that stores a
  *		later deadline has refreshed it in time
@@ -168,7 +168,7 @@ static inline enum hashbelt_reason hb_reason(u64 word)
 
 /*
  * Claims a node, whatever its deadline, for a reason other than HASHBELT_REPLACED, for which there
- * is hb_node_supersede(). Returns the word as it was. Context: the shard's lock, under which all
+ * is hb_node_supersede(). Return: the word as it was. Context: the shard's lock, under which all
  * nodes but those of requests are claimed. A reader may refresh the node at the same time; one of
  * the two comes first.
  */
@@ -184,7 +184,7 @@ static inline u64 hb_node_claim(struct hb_node *node, enum hashbelt_reason reaso
 
 /*
  * Claims a node unless it is claimed. For requests, which may be claimed under different locks.
- * Context: any. Returns true if this call has claimed it.
+ * Context: any. Return: true if this call has claimed it.
  */
 static inline bool hb_node_try_claim(struct hb_node *node, enum hashbelt_reason reason)
 {
@@ -201,8 +201,8 @@ static inline bool hb_node_try_claim(struct hb_node *node, enum hashbelt_reason 
 /*
  * Claims a node because @by, which is in the index behind it, takes its place: a reader that finds
  * @node claimed as replaced goes on to @by. @keep: gives @by the deadline of @node, refreshes up to
- * now included. Returns false, and claims nothing, if @node is sealed: a reader was told that it
- * has expired, and must not be told that it was replaced before. Context: as hb_node_claim().
+ * now included. Return: false, without a claim, if @node is sealed: a reader was told that it
+ * has expired, and must not be told that it was replaced before. Context: the shard's lock.
  */
 static inline bool hb_node_supersede(struct hb_node *node, struct hb_node *by, bool keep)
 {
@@ -220,9 +220,9 @@ static inline bool hb_node_supersede(struct hb_node *node, struct hb_node *by, b
 
 /*
  * Gives a node that is not claimed the deadline of a put that overwrites its entry; @keep: it keeps
- * the one that it has. Returns the deadline that it had, which may be earlier: as for
- * hb_node_move(), the node must then change its bucket only if the new one is earlier. 0: the node
- * is sealed, as for hb_node_supersede(), and nothing has changed. Context: as hb_node_claim().
+ * the one that it has. Return: the deadline that it had; the node must change its bucket only if
+ * the new one is earlier. 0: the node is sealed, and nothing has changed: a reader was told that it
+ * has expired. Context: the shard's lock.
  */
 static inline u64 hb_node_renew(struct hb_node *node, u64 deadline, bool keep)
 {
@@ -237,8 +237,8 @@ static inline u64 hb_node_renew(struct hb_node *node, u64 deadline, bool keep)
 
 /*
  * Claims a node as expired if its deadline is reached; a sealed one is, even if @now is an older
- * clock value. Returns false if the deadline is ahead (a refresh may just have moved it), or the
- * node was claimed before. Context: as hb_node_claim().
+ * clock value. Return: false if the deadline is ahead (a refresh may just have moved it), or the
+ * node was claimed before. Context: the shard's lock.
  */
 static inline bool hb_node_claim_due(struct hb_node *node, u64 now)
 {
@@ -253,7 +253,7 @@ static inline bool hb_node_claim_due(struct hb_node *node, u64 now)
 }
 
 /*
- * Makes it final that the deadline is reached which a reader found in the word @deadline. Returns
+ * Makes it final that the deadline is reached which a reader found in the word @deadline. Return:
  * false if the word has changed meanwhile. Context: any.
  */
 static inline bool hb_node_seal(struct hb_node *node, s64 deadline)
@@ -264,7 +264,7 @@ static inline bool hb_node_seal(struct hb_node *node, s64 deadline)
 
 /*
  * Makes it final that the deadline of a node is reached @now, as if a reader had missed it then.
- * Returns false, and changes nothing, if it was reached before. A reader with an older time may
+ * Return: false if it was reached before: nothing has changed. A reader with an older time may
  * still hit the entry, but not refresh it. Context: the shard's lock; the node is not claimed, and
  * has to change its bucket.
  */
@@ -283,7 +283,7 @@ static inline bool hb_node_end(struct hb_node *node, u64 now)
  * Sets the deadline of a node that is not claimed, and whose deadline is not reached @now, to @to,
  * a multiple of HB_GRAIN; to an earlier one only with @shorten. A caller that shortens holds the
  * shard's lock and puts the node into its new bucket. A caller that extends need not: the drain of
- * the old bucket does that. Returns the deadline that holds now; HB_GONE if it was too late, or
+ * the old bucket does that. Return: the deadline that holds now; HB_GONE if it was too late, or
  * HB_ELSEWHERE if the node was replaced.
  */
 static inline u64 hb_node_move(struct hb_node *node, u64 now, u64 to, bool shorten)
@@ -302,8 +302,8 @@ static inline u64 hb_node_move(struct hb_node *node, u64 now, u64 to, bool short
 }
 
 /*
- * As hb_node_move(), later or earlier. *@sooner: if it returns @to, the node has to change its
- * bucket. Context: the shard's lock.
+ * hb_node_move() to a later or an earlier deadline. *@sooner: if it returns @to, the node has to
+ * change its bucket. Context: the shard's lock.
  */
 static inline u64 hb_node_set(struct hb_node *node, u64 now, u64 to, bool *sooner)
 {

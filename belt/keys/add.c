@@ -49,7 +49,7 @@ static int add_above(s64 is, s64 by, s64 floor, s64 *result)
 	return 0;
 }
 
-/* Writes the sum as text to @text. Returns its length, or an error. */
+/* Writes the sum as text to @text. Return: its length, or an error. */
 static int add_up(struct hashbelt_entry *old, const struct hashbelt_item *item,
 		  const struct hashbelt_sum *sum, s64 *result, char text[DIGITS_MAX + 1])
 {
@@ -110,7 +110,7 @@ static int compute(struct hb_put *put, struct hashbelt_entry *old)
 	return 0;
 }
 
-/* The tries with one entry, which has its key and its hash. Returns as hb_put(). */
+/* The tries with one entry, which has its key and its hash. Return: HB_PUT_*, or an error. */
 static int add_with(struct hashbelt_belt *belt, struct addition *add, struct hashbelt_entry *entry,
 		    enum hb_put_mode mode)
 {
@@ -169,7 +169,7 @@ static noinline int add_copy(struct hashbelt_belt *belt, struct addition *add, c
 	return outcome;
 }
 
-/* As hashbelt_add(). */
+/* Adds to a number: hashbelt_add(). Context: may sleep. */
 int hb_add(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item,
 	   struct hashbelt_sum *sum)
 {

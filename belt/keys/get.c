@@ -10,7 +10,7 @@
 #include "get.h"
 
 /*
- * Returns the version of an entry, or 0 if the entry is cleared. Waits while a put overwrites the
+ * Return: the version of an entry, or 0 if the entry is cleared. Waits while a put overwrites the
  * entry; that put does not sleep.
  */
 static inline u64 see_version(const struct hashbelt_belt *belt, struct hashbelt_entry *entry)
@@ -72,8 +72,8 @@ static bool see_stale(const struct hashbelt_belt *belt, struct hashbelt_entry *e
 }
 
 /*
- * As hashbelt_find(), but also finds an entry in its grace time. The get ends with hb_hit_stale(),
- * to which it passes @seen.
+ * hashbelt_find() that also finds an entry in its grace time. The get ends with hb_hit_stale(), to
+ * which it passes @seen.
  */
 struct hashbelt_entry *hb_find_stale(struct hashbelt_belt *belt, const void *key,
 				     u32 key_len, u64 now, struct hb_seen *seen)
@@ -118,10 +118,11 @@ bool hb_hit_stale(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 }
 
 /*
- * Sets the deadline of an entry that was found under RCU. Returns as hb_node_move(), and
- * HB_ELSEWHERE if a put has overwritten the value since @seen. On a belt whose puts overwrite, only
- * the shard's lock excludes that. So what the caller has read of the entry before belongs to the
- * deadline that was set. The copy in a window has the deadline, too. Under RCU.
+ * Sets the deadline of an entry that was found under RCU. The copy in a window has the deadline,
+ * too. Return: the deadline that holds now; HB_GONE if it was too late; HB_ELSEWHERE if the entry
+ * was replaced, or if a put has overwritten the value since @seen. On a belt whose puts overwrite,
+ * only the shard's lock excludes that. So what the caller has read of the entry before belongs to
+ * the deadline that was set. Under RCU.
  */
 u64 hb_set_deadline(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to,
 		    struct hb_seen seen)
@@ -157,7 +158,7 @@ bool hb_touch_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 	return true;
 }
 
-/* As hashbelt_miss(), of a get with @how. */
+/* Counts a miss of a get with @how, and traces it. @gone: why the key left, or 0. */
 void hb_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone, u32 how)
 {
 	if (trace_hashbelt_get_enabled())
@@ -172,7 +173,7 @@ void hb_miss(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 gone,
 }
 
 /*
- * Checks the @how and @ttl_ms of a get, and makes the levels that a touch needs. Returns 0 or
+ * Checks the @how and @ttl_ms of a get, and makes the levels that a touch needs. Return: 0 or
  * -EINVAL. Context: may sleep.
  */
 int hb_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_len,

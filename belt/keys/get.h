@@ -43,8 +43,9 @@ int hb_get_prepare(struct hashbelt_belt *belt, const void *key, u32 key_len,
 
 /*
  * Sets the deadline of an entry of the belt. A later one is only stored: the drain of the bucket
- * finds it. For an earlier one the entry must change its bucket. Returns as hb_node_move(). Under
- * the shard's lock.
+ * finds it. For an earlier one the entry must change its bucket. Return: the deadline that holds
+ * now; HB_GONE if it was too late, or HB_ELSEWHERE if the entry was replaced. Under the shard's
+ * lock.
  */
 static __always_inline u64 hb_set_deadline_locked(struct hb_shard *shard,
 						  struct hashbelt_entry *entry, u64 now, u64 to)
@@ -73,7 +74,10 @@ static __always_inline bool hb_is_unchanged(const struct hashbelt_entry *entry,
 	return likely(READ_ONCE(entry->version) == seen.version);
 }
 
-/* As hashbelt_find(); @entry: that of the key in the index, or NULL. *@seen is for hb_hit(). */
+/*
+ * hashbelt_find(), of which a part is done: @entry is that of the key in the index, or NULL. *@seen
+ * is for hb_hit().
+ */
 static __always_inline struct hashbelt_entry *
 hb_find_in(struct hashbelt_belt *belt, u32 hash, struct hashbelt_entry *entry, u64 now,
 	   struct hb_seen *seen, u32 *gone)
@@ -97,7 +101,7 @@ hb_find_in(struct hashbelt_belt *belt, u32 hash, struct hashbelt_entry *entry, u
 	return entry;
 }
 
-/* As hashbelt_find(), with a key in words (hash.h). *@seen is for hb_hit(). */
+/* hashbelt_find() of a key in words (hash.h). *@seen is for hb_hit(). */
 static __always_inline struct hashbelt_entry *
 hb_find(struct hashbelt_belt *belt, const u64 *key, u32 key_len, u64 now, struct hb_seen *seen,
 	u32 *gone)
@@ -129,7 +133,7 @@ static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbe
 	item->version = seen.version;
 }
 
-/* As hb_hit(), without HASHBELT_AND_TOUCH. Passes @item to no call: it may be in registers. */
+/* hb_hit() without HASHBELT_AND_TOUCH. Passes @item to no call: it may be in registers. */
 static __always_inline bool hb_plain_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 					 struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {
@@ -151,7 +155,7 @@ static __always_inline bool hb_plain_hit(struct hashbelt_belt *belt, struct hash
 	return true;
 }
 
-/* As hashbelt_hit(). @seen: from hb_find(). */
+/* Completes a get that found an entry: hashbelt_hit(). @seen: from hb_find(). */
 static __always_inline bool hb_hit(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 				   struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {

@@ -8,7 +8,7 @@
 #include "get.h"
 #include "key.h"
 
-/* As hashbelt_touch(). */
+/* Gives an entry a new deadline: hashbelt_touch(). Context: may sleep. */
 int hb_touch(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item)
 {
 	u32 hash = hb_hash(belt, key, key_len), flags;
@@ -87,7 +87,7 @@ static bool touch_bound(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 }
 
 /*
- * Sets the deadlines of the entries of a client to @to. Returns their number, or -EINTR: a signal
+ * Sets the deadlines of the entries of a client to @to. Return: their number, or -EINTR: a signal
  * kills the task. Under client->walk.
  */
 static s64 touch_all(struct hashbelt_belt *belt, struct hb_client *client, u64 now, u64 to,
@@ -148,7 +148,7 @@ int hb_touch_client(struct hashbelt_belt *belt, struct hb_client *client,
 	return 0;
 }
 
-/* Returns 0 if the condition of a remove holds for @entry or NULL, and its version in @item. */
+/* Return: 0 if the condition of a remove holds for @entry or NULL, and its version in @item. */
 static int remove_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry,
 			    struct hashbelt_item *item)
 {
@@ -190,7 +190,7 @@ static int leave_stale(struct hb_shard *shard, u32 hash, const void *key, u32 ke
 	return 0;
 }
 
-/* As hashbelt_remove(). */
+/* Removes an entry: hashbelt_remove(). */
 int hb_remove(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item)
 {
 	bool stays = item->how & HASHBELT_LEAVE_STALE;
@@ -223,7 +223,7 @@ int hb_remove(struct hashbelt_belt *belt, const void *key, u32 key_len, struct h
 	return err;
 }
 
-/* As hashbelt_expire(). */
+/* Expires an entry now, through the handler: hashbelt_expire(). */
 int hb_expire_key(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	u32 hash = hb_hash(belt, key, key_len);

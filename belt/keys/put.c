@@ -29,7 +29,7 @@
 #include "put.h"
 
 /*
- * Returns 0 if the conditions of a put hold for @old, the present entry or NULL.
+ * Return: 0 if the conditions of a put hold for @old, the present entry or NULL.
  * hb_fill_condition() checks HASHBELT_IF_LEASE.
  */
 static int put_condition(const struct hashbelt_belt *belt, const struct hashbelt_entry *old,
@@ -118,7 +118,7 @@ static __always_inline void copy_value(u8 *to, const u8 *from, u32 len)
 /*
  * Gives @old the version, the flags, the value and the deadline of @new. This is a seqlock whose
  * sequence is the version: a reader waits while it is 0, which takes no longer than the copy, and
- * starts over if it has changed. Returns as hb_node_renew().
+ * starts over if it has changed. Return: the deadline that @old had; 0 if it is sealed.
  */
 static __always_inline u64 overwrite(struct hashbelt_entry *old, struct hashbelt_entry *new,
 				     u64 deadline, bool keep_time)
@@ -144,7 +144,7 @@ static __always_inline u64 overwrite(struct hashbelt_entry *old, struct hashbelt
 	return was;
 }
 
-/* Returns the results of a put that has succeeded; @in: the entry in the belt. */
+/* Fills in the results of a put that has succeeded; @in: the entry in the belt. */
 static __always_inline void return_put(struct hb_put *put, const struct hashbelt_entry *in)
 {
 	trace_hashbelt_put(put->shard->belt->id, in, 0);
@@ -153,8 +153,9 @@ static __always_inline void return_put(struct hb_put *put, const struct hashbelt
 }
 
 /*
- * Copies the value into @old; put->entry stays the caller's. As for a refresh, a later deadline is
- * only stored: the drain of the bucket finds it. Returns as replace().
+ * Copies the value into @old; put->entry stays the caller's. A later deadline is only stored: the
+ * drain of the bucket finds it. False: a reader was told meanwhile that @old has expired, and
+ * nothing has changed.
  */
 static bool put_into(struct hb_put *put, struct hashbelt_entry *old)
 {
@@ -171,7 +172,7 @@ static bool put_into(struct hb_put *put, struct hashbelt_entry *old)
 		hb_wheel_del(&shard->wheel, &old->node);
 		hb_schedule(shard, old, put->now);
 	}
-	/* A key that is put again is in use, as one that is read. */
+	/* A key that is put again is in use. */
 	hb_set_read(old);
 	hb_count(belt, HASHBELT_STAT_PUTS_REPLACED);
 	return_put(put, old);
@@ -218,7 +219,11 @@ static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_ghost_hit(shard, entry);
 }
 
-/* Links put->entry, in the place of @old or as a new key. Returns as replace(). */
+/*
+ * Links put->entry, in the place of @old or as a new key. False: a reader was told meanwhile that
+ * @old has expired, and nothing has changed. Readers may stand on put->entry until a grace period
+ * ends.
+ */
 static bool insert(struct hb_put *put, struct hashbelt_entry *old)
 {
 	struct hb_shard *shard = put->shard;
@@ -228,7 +233,7 @@ static bool insert(struct hb_put *put, struct hashbelt_entry *old)
 	new->version = hb_version(shard);
 	atomic64_set(&new->node.deadline, hb_deadline_of(belt, put->now, put->item->ttl_ms));
 	if (old) {
-		/* As in put_into(). */
+		/* A key that is put again is in use. */
 		new->hash |= HB_READ | (hb_hash_of(old) & HB_TERM);
 		if (unlikely(!replace(shard, old, new, put->now,
 				      put->item->ttl_ms == HASHBELT_TTL_KEEP)))
@@ -246,7 +251,7 @@ static bool insert(struct hb_put *put, struct hashbelt_entry *old)
 }
 
 /*
- * Makes a put whose condition holds; @old: the entry that it replaces, or NULL. Returns an outcome,
+ * Makes a put whose condition holds; @old: the entry that it replaces, or NULL. Return: an outcome,
  * or -EIDRM: the descriptor of the entry is closed. After HB_PUT_DONE the belt owns put->entry.
  */
 static __always_inline int charge_and_insert(struct hb_put *put, struct hashbelt_entry *old)
@@ -289,7 +294,7 @@ static __always_inline struct hashbelt_entry *find_old(struct hb_put *put)
 	return hb_live(shard, old, put->now);
 }
 
-/* Makes one try. Returns an outcome, or an error. */
+/* Makes one try. Return: an outcome, or an error. */
 static int try_put(struct hb_put *put)
 {
 	struct hashbelt_item *item = put->item;

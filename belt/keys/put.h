@@ -39,9 +39,9 @@ enum hb_outcome {
 /**
  * struct hb_put - a put or an addition, from its first try to its end
  * @entry:	with the key, its hash, and the new value
- * @item:	@how, @ttl_ms, and @version for a condition. Returns @ttl_ms and @version
+ * @item:	@how, @ttl_ms, and @version for a condition. Returned: @ttl_ms and @version
  * @compute:	NULL; or, in place of the condition, computes the value of @entry from the entry
- *		that is there, or NULL, under the shard's lock. Returns 0, an outcome, or a negative
+ *		that is there, or NULL, under the shard's lock. Return: 0, an outcome, or a negative
  *		errno
  * @mode:	where @entry comes from
  * @shard:	of the key. From here on the put itself sets the fields
@@ -66,7 +66,7 @@ struct hb_put {
 
 int hb_put_run(struct hashbelt_belt *belt, struct hb_put *put);
 
-/* A put of an entry that has its hash already. Returns as hb_put_run(). */
+/* A put of an entry that has its hash already. Return: HB_PUT_*, or an error. */
 static __always_inline int hb_put(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 				  struct hashbelt_item *item, enum hb_put_mode mode)
 {

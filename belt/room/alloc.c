@@ -39,7 +39,7 @@ static bool evict_some(struct hashbelt_belt *belt, int err)
 	       !hb_limbo_flush(belt);
 }
 
-/* As hashbelt_entry_alloc(), for an entry of any kind. */
+/* Allocates an entry of any kind, and makes room for it. Context: may sleep. */
 struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind, u32 keys,
 					   u32 key_len, u32 value_len)
 {
@@ -57,7 +57,7 @@ struct hashbelt_entry *hb_entry_get_memory(struct hashbelt_belt *belt, u32 kind,
 	return entry;
 }
 
-/* See hashbelt_entry_alloc(). */
+/* Allocates a plain entry: hashbelt_entry_alloc(). Context: may sleep. */
 struct hashbelt_entry *hb_entry_new(struct hashbelt_belt *belt, struct hb_client *client,
 				    u32 key_len, u32 value_len)
 {

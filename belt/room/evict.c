@@ -22,7 +22,10 @@
 #include "nearest.h"
 #include "reclaim.h"
 
-/* As hb_evict_class(), after a search has found that no entry of the class has expired. */
+/*
+ * Takes out the next entry of a class after a search has found that none of it has expired.
+ * @passes: entries that the hands may still skip. Return: its size, 0 if there is none.
+ */
 static size_t evict_live(struct hashbelt_belt *belt, enum hb_class class,
 			 enum hashbelt_reason reason, const struct hashbelt_entry *put,
 			 unsigned int *passes)
@@ -33,8 +36,8 @@ static size_t evict_live(struct hashbelt_belt *belt, enum hb_class class,
 }
 
 /*
- * Takes out the entry of a class that is the next in the belt's order. @passes as for
- * hb_evict_by_hand(). Returns as hb_evict_nearest().
+ * Takes out the entry of a class that is the next in the belt's order. @passes: entries that the
+ * hands may still skip. Return: its size, 0 if there is none.
  */
 size_t hb_evict_class(struct hashbelt_belt *belt, enum hb_class class,
 		      enum hashbelt_reason reason, const struct hashbelt_entry *put,
@@ -47,7 +50,7 @@ size_t hb_evict_class(struct hashbelt_belt *belt, enum hb_class class,
 	return size ?: evict_live(belt, class, reason, put, passes);
 }
 
-/* Takes out the next entry of the first class that has one. Arguments as hb_evict_class(). */
+/* Takes out the next entry of the first class that has one. Return: its size, 0 if none has. */
 static size_t evict_one(struct hashbelt_belt *belt, enum hashbelt_reason reason,
 			const struct hashbelt_entry *put, unsigned int *passes)
 {
@@ -55,7 +58,7 @@ static size_t evict_one(struct hashbelt_belt *belt, enum hashbelt_reason reason,
 	       hb_evict_class(belt, HB_LEASES, reason, put, passes);
 }
 
-/* Evicts up to @most entries, one after the other. Returns their number. */
+/* Evicts up to @most entries, one after the other. Return: their number. */
 unsigned int hb_evict(struct hashbelt_belt *belt, enum hashbelt_reason reason, unsigned int most)
 {
 	unsigned int done = 0, passes = HB_PASS_MOST;

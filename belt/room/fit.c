@@ -44,9 +44,9 @@ unsigned int hb_bits_for(const struct hashbelt_belt *belt, u64 entries)
 }
 
 /*
- * As hb_bits_for(), but at most HB_RESIZE_MOST from the present number. During a resize a scan
- * visits a chain of the smaller table, and those of the larger one for the same hashes, in one
- * critical section.
+ * log2 of the next number of chains: towards hb_bits_for(), by HB_RESIZE_MOST at most. During a
+ * resize a scan visits a chain of the smaller table, and those of the larger one for the same
+ * hashes, in one critical section.
  */
 static unsigned int next_bits(struct hashbelt_belt *belt, u64 entries)
 {
@@ -102,7 +102,7 @@ static bool evict_in(struct hb_shard *shard)
 	return deadline != HB_NOTHING;
 }
 
-/* Frees memory for a larger index. @step as for hb_free_memory(). False: there is none. */
+/* Frees memory for a larger index, in the steps of hb_free_memory(). False: there is none. */
 static bool make_table_room(struct hashbelt_belt *belt, unsigned int *step)
 {
 	if (!hb_free_memory(belt->account, belt, 2 * hb_index_bytes(&belt->index), step))

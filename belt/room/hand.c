@@ -177,7 +177,7 @@ static void end_term(struct hb_shard *shard)
 
 /*
  * The hand has come to the end, and goes back to the start. Makes the shard's bound exact: it may
- * have no entry but the spared one. Returns an entry to evict if the hand cannot see all of them.
+ * have no entry but the spared one. Return: an entry to evict if the hand cannot see all of them.
  */
 static struct hashbelt_entry *end_lap(struct hb_shard *shard, struct hb_search *search, u64 now)
 {
@@ -194,7 +194,7 @@ static struct hashbelt_entry *end_lap(struct hb_shard *shard, struct hb_search *
 }
 
 /*
- * Moves the hand of a shard by HB_BATCH entries at most. Returns the entry that is to leave, which
+ * Moves the hand of a shard by HB_BATCH entries at most. Return: the entry that is to leave, which
  * is in the belt until the caller takes it out; NULL: search again.
  */
 struct hashbelt_entry *hb_find_unread(struct hb_shard *shard, struct hb_search *search, u64 now)
@@ -261,7 +261,7 @@ static void evict_unread(struct hb_shard *shard, struct hashbelt_entry *entry, u
 
 /*
  * Takes out the first plain entry that the hands do not skip. They skip *@passes entries at most,
- * which are subtracted from it. Returns as hb_evict_nearest().
+ * which are subtracted from it. Return: its size, 0 if there is none.
  */
 size_t hb_evict_by_hand(struct hashbelt_belt *belt, enum hashbelt_reason reason,
 			const struct hashbelt_entry *put, unsigned int *passes)

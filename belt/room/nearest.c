@@ -141,7 +141,7 @@ void hb_evict_entry(struct hb_shard *shard, struct hashbelt_entry *entry, u64 no
 
 /*
  * Takes out the entry of @class with the earliest deadline, if that is not after @until, but none
- * that is spared for @put. Returns its size, 0 if there is none.
+ * that is spared for @put. Return: its size, 0 if there is none.
  */
 size_t hb_evict_nearest(struct hashbelt_belt *belt, enum hb_class class,
 			enum hashbelt_reason reason, u64 until, const struct hashbelt_entry *put)

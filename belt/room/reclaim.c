@@ -80,8 +80,8 @@ void hb_reclaim_wait(struct hashbelt_belt *belt)
 }
 
 /*
- * As hb_evict_nearest(), for entries that have expired. On a belt that reinserts, the expiry of
- * plain entries makes no room.
+ * Takes out an entry of a class that has expired. On a belt that reinserts, the expiry of plain
+ * entries makes no room. Return: its size, 0 if there is none.
  */
 size_t hb_evict_expired(struct hashbelt_belt *belt, enum hb_class class,
 			enum hashbelt_reason reason, const struct hashbelt_entry *put)

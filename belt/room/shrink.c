@@ -303,7 +303,7 @@ struct shrink {
 };
 
 /*
- * Evicts entries of a class from the best of the next belts, until @most are evicted. Returns the
+ * Evicts entries of a class from the best of the next belts, until @most are evicted. Return: the
  * number of belts that it has compared.
  */
 static unsigned long shrink_next(const struct shrink_control *control, enum hb_class class,
@@ -365,7 +365,7 @@ static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *c
 	return shrink.entries;
 }
 
-/* Registers the shrinker. Returns 0 or -ENOMEM. */
+/* Registers the shrinker. Return: 0 or -ENOMEM. */
 int hb_shrink_init(void)
 {
 	int err;

@@ -26,7 +26,7 @@ void hb_list_add(struct hb_listing *listing, void *head, u32 head_size,
 	memcpy(record + head_size, entry->data, data);
 }
 
-/* A step of hb_list() over one chain. Returns the next place. */
+/* A step of hb_list() over one chain. Return: the next place. */
 u64 hb_list_chain(struct hb_listing *listing, u64 place)
 {
 	struct hb_shard *shard = hb_shard_of(listing->belt, place);
@@ -39,7 +39,7 @@ u64 hb_list_chain(struct hb_listing *listing, u64 place)
 
 /*
  * Takes steps from *@cursor on, HB_SCAN_CHAINS at most, until one returns @end or has records that
- * do not fit; the next call repeats that one. Returns 0, with the next cursor, which is 0 after
+ * do not fit; the next call repeats that one. Return: 0, with the next cursor, which is 0 after
  * @end; -EINVAL for a cursor from @end on, unless @end is 0; or -ERANGE if no record fits, with the
  * size that is needed in @listing.
  */

@@ -14,7 +14,7 @@ struct list_lru hb_marks;
 
 static struct kmem_cache *mark_cache;
 
-/* @shrinker: called for the cgroups in which there are marks. Returns 0 or -ENOMEM. */
+/* @shrinker: called for the cgroups in which there are marks. Return: 0 or -ENOMEM. */
 int hb_marks_init(struct shrinker *shrinker)
 {
 	int err;
@@ -34,7 +34,7 @@ void hb_marks_exit(void)
 	kmem_cache_destroy(mark_cache);
 }
 
-/* Makes the mark of a belt without entries. Returns 0 or -ENOMEM. Context: may sleep. */
+/* Makes the mark of a belt without entries. Return: 0 or -ENOMEM. Context: may sleep. */
 int hb_mark_new(struct hashbelt_belt *belt)
 {
 	struct hb_mark *mark = kmem_cache_alloc_lru(mark_cache, &hb_marks, GFP_KERNEL);
@@ -87,7 +87,7 @@ void hb_mark_list(struct hashbelt_belt *belt)
 
 /*
  * Takes a belt out of the list, unless it has become one for the shrinker. Context: in a walk of
- * the list. Returns what the walk is to do.
+ * the list. Return: what the walk is to do.
  */
 enum lru_status hb_mark_unlist(struct hb_mark *mark, struct list_lru_one *list)
 {

@@ -284,7 +284,7 @@ bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now
 	return true;
 }
 
-/* Expires what hb_wheel_drain() has claimed. Returns the number of entries. */
+/* Expires what hb_wheel_drain() has claimed. Return: the number of entries. */
 unsigned int hb_expire_drained(struct hb_shard *shard, struct hb_drain_result *result, u64 now)
 {
 	struct hashbelt_entry *entry, *next;
@@ -303,7 +303,7 @@ unsigned int hb_expire_drained(struct hb_shard *shard, struct hb_drain_result *r
 /* Finding, under the shard's lock */
 
 /*
- * Returns the entry of a key, whatever its deadline, or NULL; @hash has the kind. The entry stays
+ * Return: the entry of a key, whatever its deadline, or NULL; @hash has the kind. The entry stays
  * the belt's, and is valid while the lock is held.
  */
 struct hashbelt_entry *hb_find_locked(struct hb_shard *shard, u32 hash, const void *key,
@@ -337,9 +337,9 @@ struct hashbelt_entry *hb_live_again(struct hb_shard *shard, struct hashbelt_ent
 }
 
 /*
- * As hb_find_locked(), but returns only an entry that has a value. Takes out an entry that is
- * cleared or has expired, so that its event comes before what the writer does. On a belt that
- * reinserts, an expired entry gets a new deadline and is returned.
+ * Return: the entry of a key if it has a value now, or NULL. Takes out an entry that is cleared or
+ * has expired, so that its event comes before what the writer does. On a belt that reinserts, an
+ * expired entry gets a new deadline and is returned.
  */
 struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void *key,
 				    u32 key_len, u64 now)
@@ -348,7 +348,7 @@ struct hashbelt_entry *hb_find_live(struct hb_shard *shard, u32 hash, const void
 	return hb_live(shard, hb_find_locked(shard, hash, key, key_len), now);
 }
 
-/* Returns the entry of a key if it has a value now, or NULL. Changes nothing. */
+/* Return: the entry of a key if it has a value now, or NULL. Changes nothing. */
 struct hashbelt_entry *hb_peek(struct hb_shard *shard, u32 hash, const void *key, u32 key_len,
 			       u64 now)
 {

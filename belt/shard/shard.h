@@ -148,8 +148,8 @@ static inline bool hb_take_out(struct hb_shard *shard, struct hashbelt_entry *en
 }
 
 /*
- * As hb_find_live(), for the entry that the index has, or NULL. Inlined where it is: almost always
- * it is live.
+ * hb_find_live() of which the search is done: @entry is that of the index, or NULL. Inlined where
+ * it is live, which is almost always.
  */
 static inline struct hashbelt_entry *hb_live(struct hb_shard *shard, struct hashbelt_entry *entry,
 					     u64 now)
@@ -179,7 +179,10 @@ static inline void hb_make_levels(struct hashbelt_belt *belt, u32 hash, u64 ttl_
 			       hb_deadline_of(belt, 0, ttl_ms) + grace);
 }
 
-/* Likewise for a lock, a fill lease or a request that ends @ahead of now, nanoseconds. */
+/*
+ * Makes the levels for a lock, a fill lease or a request that ends @ahead of now, nanoseconds.
+ * Context: may sleep.
+ */
 static inline void hb_make_lease_levels(struct hashbelt_belt *belt, u32 hash, u64 ahead)
 {
 	struct hb_shard *shard = hb_shard_of(belt, hash);

@@ -31,7 +31,7 @@ void hb_window_exit(void)
 	free_page((unsigned long)closed);
 }
 
-/* Makes what all windows share. Returns 0 or -ENOMEM. */
+/* Makes what all windows share. Return: 0 or -ENOMEM. */
 int hb_window_init(void)
 {
 	closed = (void *)get_zeroed_page(GFP_KERNEL);
@@ -88,9 +88,9 @@ static void pages_init(const struct hb_window *window)
 }
 
 /*
- * A window with slots of @bytes, which hb_window_is_size(), not open yet. Returns it with a
- * reference for the belt, which ends with hb_window_free(); errors as hb_zalloc(). Context: may
- * sleep.
+ * Makes a window with slots of @bytes, which hb_window_is_size(), that is not open yet. Return: the
+ * window, with a reference for the belt, which hb_window_free() drops; or an error of hb_zalloc().
+ * Context: may sleep.
  */
 struct hb_window *hb_window_new(struct hb_account *account, size_t bytes)
 {
@@ -597,7 +597,7 @@ void hb_window_open(struct hashbelt_belt *belt)
 	hb_window_put(window);
 }
 
-/* Ends the window for its readers, before it is emptied. Returns its pages, or NULL. */
+/* Ends the window for its readers, before it is emptied. Return: its pages, or NULL. */
 static struct hashbelt_window *stop_showing(struct hashbelt_belt *belt, struct hb_window *window)
 {
 	struct hashbelt_window *shown = window->shown;

@@ -39,7 +39,7 @@ struct hb_window_set {
  *		@gate, too
  * @is_open:	the window takes entries. Read under a lock of @lock: the task that closes the
  *		window takes that lock later
- * @seed:	as in the first page; constant
+ * @seed:	of the hash by which readers choose a set; constant
  * @used:	slots that are not empty
  * @set:	the sets; freed when the belt gives the window up
  *

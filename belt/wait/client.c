@@ -15,7 +15,7 @@
 
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
-/* See hashbelt_client_new(). */
+/* Makes a client for a descriptor, with one reference; NULL: no memory. Context: may sleep. */
 struct hb_client *hb_client_new(struct hashbelt_belt *belt)
 {
 	struct hb_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
@@ -86,7 +86,7 @@ static struct hashbelt_entry *next_bound(struct hb_client *client)
 	return entry;
 }
 
-/* See hashbelt_client_close(). */
+/* Takes out all that is bound to a descriptor: hashbelt_client_close(). Context: may sleep. */
 void hb_client_close(struct hashbelt_belt *belt, struct hb_client *client)
 {
 	struct hb_fifo completed = {};
@@ -111,7 +111,7 @@ void hb_client_close(struct hashbelt_belt *belt, struct hb_client *client)
 	spin_unlock(&belt->clients.lock);
 }
 
-/* See hashbelt_take_completed(). */
+/* Takes completed requests of which the client is to be told: hashbelt_take_completed(). */
 int hb_take_completed(struct hb_client *client, struct hb_fifo *events, size_t room, u64 most)
 {
 	struct hashbelt_entry *event;
@@ -153,7 +153,7 @@ void hb_return_completed(struct hashbelt_belt *belt, struct hb_client *client,
 		hb_client_wake(client);
 }
 
-/* See hashbelt_settle_completed(). */
+/* Frees completed requests that were taken. Context: may sleep. */
 void hb_settle_completed(struct hashbelt_belt *belt, struct hb_fifo *events)
 {
 	struct hashbelt_entry *event;

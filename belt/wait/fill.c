@@ -68,7 +68,7 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 	return other && has_failed(other) ? -EKEYREJECTED : 0;
 }
 
-/* See hashbelt_fill(). */
+/* Asks for the fill lease of a key: hashbelt_fill(). Context: may sleep. */
 int hb_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 	    u32 key_len, struct hashbelt_fill *fill, bool ahead)
 {
@@ -108,7 +108,7 @@ static struct hashbelt_entry *find_own(struct hb_shard *shard, u32 hash, const v
 	return lease && lease->version == token && !has_failed(lease) ? lease : NULL;
 }
 
-/* See hashbelt_give_up(). */
+/* Ends a fill lease without a put. Return: 0, or -ENOENT if the token is not that of the lease. */
 int hb_fill_give_up(struct hashbelt_belt *belt, const void *key, u32 key_len, u64 token)
 {
 	u32 hash = hb_hash(belt, key, key_len);
@@ -178,14 +178,14 @@ static int change_own(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	return err;
 }
 
-/* See hashbelt_fill_renew(). */
+/* Sets the end of a fill lease, from now on: hashbelt_fill_renew(). */
 int hb_fill_renew(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		  const struct hashbelt_fill *fill)
 {
 	return change_own(belt, key, key_len, fill, false);
 }
 
-/* See hashbelt_fill_fail(). */
+/* Tells other callers that a fill has failed: hashbelt_fill_fail(). */
 int hb_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		 const struct hashbelt_fill *fill)
 {
@@ -193,7 +193,7 @@ int hb_fill_fail(struct hashbelt_belt *belt, const void *key, u32 key_len,
 }
 
 /*
- * Returns 0 if the fill lease of the key of @put has not ended, and has this token: no other put,
+ * Return: 0 if the fill lease of the key of @put has not ended, and has this token: no other put,
  * no remove, no expire and no clear of the key came after its grant. Else -ESTALE. Under the
  * shard's lock.
  */

@@ -27,7 +27,7 @@
 /* Granting */
 
 /*
- * Returns the lock or fill lease of a key, or NULL; @hash has the kind. Hands a lease that has
+ * Return: the lock or fill lease of a key, or NULL; @hash has the kind. Hands a lease that has
  * ended over to the first waiter. Under the shard's lock; the result is valid as long as that is
  * held.
  */
@@ -45,8 +45,8 @@ struct hashbelt_entry *hb_lease_find(struct hb_shard *shard, u32 hash, const voi
 }
 
 /*
- * Grants a lease that is free; the belt owns its entry then. Under the shard's lock. Errors, and
- * @room, as for hb_shard_insert().
+ * Grants a lease that is free; the belt owns its entry then. Under the shard's lock. Return: 0, or
+ * an error of hb_shard_insert(), to which it passes @room.
  */
 static int grant(struct hb_shard *shard, struct hb_acquire *acquire, u64 now,
 		 struct hb_room *room)
@@ -239,9 +239,9 @@ static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *leas
 
 /*
  * Grants a lease if @other, the present one, is NULL and no task waits; else puts @waiter, if that
- * is not NULL, at the end of the line. Under the shard's lock. Returns 0: the belt owns the lease;
- * -EBUSY: another task has it; -EINPROGRESS: the waiter is in the line; errors, and @room, as for
- * hb_shard_insert().
+ * is not NULL, at the end of the line. Under the shard's lock. Return: 0: the belt owns the lease;
+ * -EBUSY: another task has it; -EINPROGRESS: the waiter is in the line; or an error of
+ * hb_shard_insert(), to which it passes @room.
  */
 int hb_lease_take(struct hb_shard *shard, struct hashbelt_entry *other,
 		  struct hb_acquire *acquire, u64 now, struct hb_waiter *waiter,
@@ -347,7 +347,7 @@ static int waiter_sleep(struct hb_shard *shard, struct hb_waiter *waiter)
 
 /* Acquiring */
 
-/* As hb_lease_take(), or an error of @acquire->refuses. */
+/* Makes one try. Return: what hb_lease_take() returns, or an error of @acquire->refuses. */
 static int try_acquire(struct hb_shard *shard, struct hb_acquire *acquire,
 		       struct hb_waiter *waiter, struct hb_room *room)
 {
@@ -403,7 +403,7 @@ static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 }
 
 /*
- * Makes @acquire->lease, acquires it, and waits for it if the caller wants that. Returns 0: the
+ * Makes @acquire->lease, acquires it, and waits for it if the caller wants that. Return: 0: the
  * belt owns the lease. Otherwise it is freed: -EBUSY, -ETIMEDOUT or -EINTR: another task has it;
  * HB_FILLED: the key was put meanwhile; an error of @refuses; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  * Context: may sleep.

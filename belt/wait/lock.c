@@ -128,7 +128,7 @@ static u64 duration_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 	return ttl_ms * NSEC_PER_MSEC;
 }
 
-/* The lease for at least @ttl_ms, or for the belt's time-to-live if that is less; 0: likewise. */
+/* The lease for at least @ttl_ms, or the belt's time-to-live if that is less; 0: that as well. */
 static u64 least_for(const struct hashbelt_belt *belt, u64 ttl_ms)
 {
 	if (!ttl_ms || ttl_ms > HASHBELT_TTL_MAX_MS)
@@ -154,7 +154,7 @@ static int refuses(struct hb_shard *shard, struct hb_acquire *acquire,
 	return -EALREADY;
 }
 
-/* See hashbelt_lock(). */
+/* Takes a lock: hashbelt_lock(). Context: may sleep. */
 int hb_lock_acquire(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		    const void *owner, struct hashbelt_lock *lock)
 {
@@ -209,14 +209,14 @@ static int change_own(struct hashbelt_belt *belt, const void *key, const void *o
 	return err;
 }
 
-/* See hashbelt_unlock(). */
+/* Gives a lock back: hashbelt_unlock(). */
 int hb_lock_release(struct hashbelt_belt *belt, const void *key, const void *owner,
 		    struct hashbelt_lock *lock)
 {
 	return change_own(belt, key, owner, lock, 0, false);
 }
 
-/* See hashbelt_renew(). */
+/* Sets or lengthens the lease of a lock, from now on: hashbelt_renew(). */
 int hb_lock_renew(struct hashbelt_belt *belt, const void *key, const void *owner,
 		  struct hashbelt_lock *lock)
 {
@@ -227,7 +227,7 @@ int hb_lock_renew(struct hashbelt_belt *belt, const void *key, const void *owner
 	return duration ? change_own(belt, key, owner, lock, duration, shorten) : -EDOM;
 }
 
-/* See hashbelt_query(). */
+/* Finds the owner of a lock: hashbelt_query(). */
 int hb_lock_query(struct hashbelt_belt *belt, const void *key, void *owner,
 		  struct hashbelt_lock *lock)
 {
@@ -267,7 +267,7 @@ static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *lease
 	return held;
 }
 
-/* See hashbelt_release_owner(). */
+/* Unlocks all locks of an owner: hashbelt_release_owner(). Context: may sleep. */
 int hb_locks_release(struct hashbelt_belt *belt, const void *owner,
 		     struct hashbelt_lock *lock)
 {
@@ -320,7 +320,7 @@ static void list_one(struct hashbelt_entry *entry, void *arg)
 	hb_list_add(listing, &record, sizeof(record), entry, entry->key_len + entry->value_len);
 }
 
-/* A step over one lock of an owner. Returns its token, 0 after the last lock. */
+/* A step over one lock of an owner. Return: its token, 0 after the last lock. */
 static u64 list_next(struct hb_listing *listing, u64 token)
 {
 	struct lock_listing *locks = container_of(listing, struct lock_listing, listing);

@@ -30,7 +30,7 @@ struct name {
 	u64 id;
 };
 
-/* See hashbelt_request_alloc(). */
+/* Allocates a request: hashbelt_request_alloc(). Context: may sleep. */
 struct hashbelt_entry *hb_request_alloc(struct hashbelt_belt *belt, struct hb_client *client,
 					u64 id, u32 count, u32 bytes)
 {
@@ -49,7 +49,7 @@ struct hashbelt_entry *hb_request_alloc(struct hashbelt_belt *belt, struct hb_cl
 	return entry;
 }
 
-/* See hashbelt_request_key(). */
+/* Sets the length of one of the keys. Return: where the caller puts its bytes. */
 void *hb_request_key(struct hashbelt_entry *entry, u32 number, u32 at, u32 len)
 {
 	struct hb_request *request = hb_tail(entry);
@@ -311,7 +311,7 @@ bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *waitpoint,
 	return more;
 }
 
-/* Finishes the claimed requests. Returns how many had not been cleared or timed out before. */
+/* Finishes the claimed requests. Return: how many had not been cleared or timed out before. */
 unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *claimed)
 {
 	struct hb_watch *watch, *next;
@@ -327,7 +327,7 @@ unsigned int hb_requests_finish(struct hashbelt_belt *belt, struct list_head *cl
 	return count;
 }
 
-/* Completes the requests that wait for a key since before @stamp. Returns their number. */
+/* Completes the requests that wait for a key since before @stamp. Return: their number. */
 unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const void *key,
 				  u32 key_len, enum hashbelt_cause cause, u64 stamp)
 {
@@ -348,7 +348,7 @@ unsigned int hb_requests_complete(struct hashbelt_belt *belt, u32 hash, const vo
 	return count;
 }
 
-/* Completes the requests that wait for a key, and returns their number. Context: may sleep. */
+/* Completes the requests that wait for a key. Return: their number. Context: may sleep. */
 u32 hb_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	u32 hash = hb_hash(belt, key, key_len);
@@ -356,7 +356,7 @@ u32 hb_complete(struct hashbelt_belt *belt, const void *key, u32 key_len)
 	u64 stamp;
 
 	spin_lock(&shard->lock);
-	/* As a put does: requests that are registered from now on are not completed. */
+	/* Requests that are registered from now on are not completed. */
 	stamp = ++shard->versions;
 	spin_unlock(&shard->lock);
 	return hb_requests_complete(belt, hash, key, key_len, HASHBELT_BY_COMPLETE, stamp);
@@ -435,7 +435,7 @@ static void request_arm(struct hb_shard *shard, struct hashbelt_entry *entry)
 		request_unwatch(belt, entry);
 }
 
-/* See hashbelt_request(). Takes over @entry, also if it fails. */
+/* Registers a request: hashbelt_request(). Takes over @entry, also if it fails. */
 int hb_request_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
 {
 	struct hb_shard *shard = hb_shard_of(belt, entry->hash);
@@ -477,7 +477,7 @@ int hb_request_add(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64
 }
 
 /*
- * Cancels the request of a client with this id. Returns 0, or -ENOENT: it was completed, or there
+ * Cancels the request of a client with this id. Return: 0, or -ENOENT: it was completed, or there
  * is none. Context: may sleep.
  */
 int hb_request_cancel(struct hashbelt_belt *belt, struct hb_client *client, u64 id)

@@ -11,7 +11,7 @@ struct hb_shard;
  * struct hb_watch - one key of a request
  * @place:	in the list of @waitpoint, under the lock of that shard; once off that, for the task
  *		that has claimed the request
- * @waitpoint:	the waitpoint while @place is there, else NULL; likewise
+ * @waitpoint:	the waitpoint while @place is there, else NULL; under the lock of that shard
  * @request:	the request; constant
  * @stamp:	number of versions that the shard had given when the watch was added
  * @hash:	of the key; constant
@@ -33,7 +33,7 @@ struct hb_watch {
  * @link:	to the descriptor that is told
  * @linking:	its watches are being added: the task that does so takes them out if the request
  *		ends; under the shard's lock
- * @done:	it has left the belt, and its completion was queued; likewise
+ * @done:	it has left the belt, and its completion was queued; under the shard's lock
  * @which:	index of the watch that completed it, or the number of watches; for the task that
  *		has claimed it
  * @besides:	bytes of the waitpoints that it needs where no other request waits for its keys,

@@ -356,8 +356,8 @@ static void prepare_put_hot(struct bench *b)
 }
 
 /*
- * Likewise to be read. With two gets more than in a slice, the call that is made in place of each
- * 64th hit is not in the slices of some rounds: the cheapest slice counts.
+ * Fills the window for gets that read it. With two gets more than in a slice, the call that is made
+ * in place of each 64th hit is not in the slices of some rounds: the cheapest slice counts.
  */
 static void prepare_window_get(struct bench *b)
 {

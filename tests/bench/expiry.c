@@ -224,7 +224,7 @@ static __u64 busy_ns(void)
 
 /*
  * Puts entries that do not expire, the first with number @number, until few more make the index
- * grow. Returns the number of the next entry.
+ * grow. Return: the number of the next entry.
  */
 static unsigned int fill_index(int belt, unsigned int number)
 {

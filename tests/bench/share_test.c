@@ -55,7 +55,7 @@ static void fill(void)
 	}
 }
 
-/* Returns the share of these reads that made no system call. */
+/* Return: the share of these reads that made no system call. */
 static double play(const struct zipf *zipf, uint64_t *seed, unsigned int reads)
 {
 	char expected[VALUE_LEN + 1], found[VALUE_LEN];

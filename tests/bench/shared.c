@@ -73,7 +73,7 @@ static uint32_t chain_of(const struct shared_table *table, const char *key)
 	return hash & table->mask;
 }
 
-/* Returns the link to the node of a key, or that which ends its chain. */
+/* Return: the link to the node of a key, or that which ends its chain. */
 static uint32_t *find(const struct shared_table *table, uint32_t chain, const char *key)
 {
 	const uint32_t *link = &table->chains[chain].first;

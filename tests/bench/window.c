@@ -232,7 +232,7 @@ static int compare(const void *a, const void *b)
 	return (difference > 0) - (difference < 0);
 }
 
-/* Returns the median slice of each contestant in @medians. */
+/* Return: the median slice of each contestant in @medians. */
 static void run_slices(const uint64_t *numbers, uint64_t count, unsigned int slices,
 		       double medians[CONTESTANTS])
 {

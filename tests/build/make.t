@@ -15,7 +15,7 @@ top=$(cd "$tests/.." && pwd)
 
 newline='
 '
-# As an unquoted word, this is the files "my" and "files", a command and a variable.
+# Without quotes, this is the files "my" and "files", a command and a variable.
 odd="my files & it's \"\$odd\""
 release=6.1.0-none
 kernel=$temporary/kernel

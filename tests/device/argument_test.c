@@ -39,7 +39,7 @@ static bool is_known(unsigned long number)
 	return false;
 }
 
-/* Returns how many ioctls with an argument of this size the device has, but should not have. */
+/* Return: how many ioctls with an argument of this size the device has, but should not have. */
 static unsigned int count_unknown(unsigned int size)
 {
 	static char argument[16384];

@@ -282,7 +282,7 @@ static void test_batch(void)
 
 /* Touches of all that is bound */
 
-/* Sets the deadlines of all entries that are bound to @fd. Returns their number, or an error. */
+/* Sets the deadlines of all entries that are bound to @fd. Return: their number, or an error. */
 static int touch_bound(int fd, __u64 ttl_ms)
 {
 	struct hashbelt_item item = { .how = HASHBELT_BOUND, .ttl_ms = ttl_ms };

@@ -75,7 +75,7 @@ static inline int set_belt(int fd, struct hashbelt_settings settings)
 	return call(fd, HASHBELT_IOC_SET, &settings);
 }
 
-/* As set_belt(), but a failure ends the program. */
+/* set_belt() of which a failure ends the program. */
 #define SET(fd, ...) \
 	must(fd, HASHBELT_IOC_SET, &(struct hashbelt_settings){ __VA_ARGS__ })
 
@@ -309,7 +309,7 @@ static inline int set_parameter(const char *name, const char *text)
 	return err;
 }
 
-/* As set_parameter(), but a failure ends the program. */
+/* set_parameter() of which a failure ends the program. */
 static inline void set_number(const char *name, __u64 value)
 {
 	char text[32];

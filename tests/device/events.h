@@ -305,7 +305,7 @@ static inline struct waiter launch_waiter(int fd, int signal_flags)
 	return waiter;
 }
 
-/* As launch_waiter(); returns once the waiter sleeps in read(2). */
+/* Launches a waiter, and waits until it sleeps in read(2). */
 static inline struct waiter start_waiter(int fd, int signal_flags)
 {
 	struct waiter waiter = launch_waiter(fd, signal_flags);
@@ -365,7 +365,7 @@ static inline int epoll_now(int epoll)
 	return epoll_wait(epoll, &event, 1, 0) == 1 ? (int)event.events : 0;
 }
 
-/* As epoll_now(), but waits 20 s for them: the module wakes pollers by a work item. */
+/* epoll_now() that waits 20 s for events: the module wakes pollers by a work item. */
 static inline int epoll_at_last(int epoll)
 {
 	struct epoll_event event;
@@ -374,7 +374,7 @@ static inline int epoll_at_last(int epoll)
 }
 
 /*
- * From now on a fault in a page that was not used yet waits for ever (userfaultfd). Returns @pages;
+ * From now on a fault in a page that was not used yet waits for ever (userfaultfd). Return: @pages;
  * NULL if the kernel cannot do that.
  */
 static inline void *make_sticky(void *pages, size_t size)

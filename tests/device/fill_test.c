@@ -166,7 +166,7 @@ static struct caller start_caller(struct hashbelt_fill fill)
 	return caller;
 }
 
-/* As start_caller(); waits without end by default, and returns once the process sleeps. */
+/* Starts a caller, which waits without end by default, and waits until the process sleeps. */
 static struct caller start_sleeper(struct hashbelt_fill fill)
 {
 	struct caller caller;
@@ -654,7 +654,7 @@ static void test_grace(void)
 	close(belt);
 }
 
-/* Removes an entry, and leaves its value stale; 0 as VERSION: whatever it has. Returns an error. */
+/* Removes an entry, and leaves its value stale; 0 as VERSION: whatever it has. Return: an error. */
 static int leave_stale(int fd, __u64 version)
 {
 	struct hashbelt_item item = item_of(KEY);

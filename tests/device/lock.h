@@ -70,7 +70,7 @@ static inline struct hashbelt_lock must_take(int fd, const char *key, const char
 	return lock;
 }
 
-/* As must_take(), with the lock bound to the descriptor. */
+/* must_take() of a lock that is bound to the descriptor. */
 static inline struct hashbelt_lock must_bind(int fd, const char *key, const char *owner,
 					     __u64 ttl_ms)
 {
@@ -328,7 +328,7 @@ static inline struct locker launch(struct lock_call lock_call)
 	return locker;
 }
 
-/* As launch(); returns once the locker has its place in the line. */
+/* Launches a locker, and waits until it has its place in the line. */
 static inline struct locker launch_asleep(struct lock_call lock_call)
 {
 	struct locker locker = launch(lock_call);

@@ -118,7 +118,7 @@ static bool assume(enum task task)
 	return kept == ~0u || keep_capabilities(kept);
 }
 
-/* A call through the descriptor that @opener has opened. Returns a number of the test's choice. */
+/* A call through the descriptor that @opener has opened. Return: a number of the test's choice. */
 typedef int (*attempt_fn)(enum task opener, enum task caller, const void *arg);
 
 struct work {
@@ -448,7 +448,7 @@ static int expect_group(enum task opener, enum task caller, const void *arg)
 	return caller == INSIDE ? -EINVAL : expect_right(opener, caller, arg);
 }
 
-/* Returns the group of the belt that was made. */
+/* Return: the group of the belt that was made. */
 static int create_of_group(enum task opener, enum task caller, const void *arg)
 {
 	struct hashbelt_settings settings = {
@@ -480,7 +480,7 @@ static int create_through_owner(enum task opener, enum task caller, const void *
 	return opener == OWNS ? create_nameless(opener, caller, arg) : 0;
 }
 
-/* Returns 0 if the belt belongs to @caller. */
+/* Return: 0 if the belt belongs to @caller. */
 static int create_and_look(enum task opener, enum task caller, const void *arg)
 {
 	uid_t uid = caller == INSIDE ? 0 : tasks[caller].uid;
@@ -556,7 +556,7 @@ static void bind_all(enum task caller)
 		bail_out("cannot make belts through all descriptors");
 }
 
-/* Returns the group that the belt has afterwards, or an error that changed nothing. */
+/* Return: the group that the belt has afterwards, or an error that changed nothing. */
 static int set_group(enum task opener, enum task caller, const void *arg)
 {
 	int fd = opened[opener], err = set_belt(fd, (struct hashbelt_settings){

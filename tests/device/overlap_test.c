@@ -371,7 +371,7 @@ struct stuck {
 	int socket;
 };
 
-/* Returns the errno of the call. */
+/* Return: the errno of the call. */
 static int fill_stuck(void *arg)
 {
 	const struct stuck *stuck = arg;
@@ -499,7 +499,7 @@ static void test_lock_not_made_again(void)
 #define LEN(n)		(3 + (n) * 5 % 600)
 
 /*
- * Every key is a byte that is repeated, and its value repeats the next byte. Returns a descriptor
+ * Every key is a byte that is repeated, and its value repeats the next byte. Return: a descriptor
  * that may read only: an item that is overwritten changes no entry.
  */
 static int belt_of_bytes(void)
@@ -532,7 +532,7 @@ static unsigned int random_below(unsigned int bound)
 }
 
 /*
- * A random batch of gets whose items, keys and buffers lie in @size bytes. Returns the items. With
+ * A random batch of gets whose items, keys and buffers lie in @size bytes. Return: the items. With
  * a small @size each overlaps others.
  */
 static struct hashbelt_item *make_batch(unsigned char *area, unsigned int size, unsigned int count)

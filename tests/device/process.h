@@ -237,7 +237,7 @@ static inline bool sleeps_in(pid_t thread, long number)
 }
 
 /*
- * As sleeps_in(), where signals wake the thread. On a real-time kernel a thread that only waits
+ * sleeps_in() where signals wake the thread. On a real-time kernel a thread that only waits
  * for a spinlock sleeps, too, in state D.
  */
 static inline bool waits_in(pid_t thread, long number)

@@ -61,7 +61,7 @@ static int fill_up(int belt, __u32 len, unsigned int *count)
 }
 
 /*
- * As fill_up(), again and again: memory that is freed meanwhile is used as well. A put that fails
+ * fill_up() again and again: memory that is freed meanwhile is used as well. A put that fails
  * has waited for such memory, so a few in a row show that there is none left.
  */
 static int fill_for_good(int belt, __u32 len, __u64 *bytes)
@@ -223,7 +223,7 @@ static unsigned int fill_more(const void *arg)
 	return 0;
 }
 
-/* As fill_more() with uid 0 alone */
+/* fill_more() with uid 0 alone */
 static unsigned int fill_without_capabilities(const void *arg)
 {
 	return keep_capabilities(0) ? fill_share(arg) : 20;
@@ -271,7 +271,7 @@ static unsigned int run_inside(const void *arg)
 	return inside->work(inside->arg);
 }
 
-/* Returns the result of @work as user 0 of a namespace of 65536 uids that @uid has made. */
+/* Return: the result of @work as user 0 of a namespace of 65536 uids that @uid has made. */
 static unsigned int in_namespace_of(uid_t uid, unsigned int (*work)(const void *arg),
 				    const void *arg)
 {
@@ -594,7 +594,7 @@ static unsigned int make_pinned(const void *arg)
 	return belt < 0 ? -belt : 0;
 }
 
-/* Returns the errno of a SET of @policy for a belt of one's own that was created without PINNED. */
+/* Return: the errno of a SET of @policy for a belt of one's own that was created without PINNED. */
 static unsigned int set_policy_of_own(const void *arg)
 {
 	int belt = new_of(HASHBELT_WIPE);
@@ -986,7 +986,7 @@ static void test_chains(void)
 
 /*
  * A named belt of ALICE with many buckets, entries, and events that another task has read and does
- * not acknowledge. Returns that task's descriptor.
+ * not acknowledge. Return: that task's descriptor.
  */
 static int hold_belt(unsigned int number)
 {

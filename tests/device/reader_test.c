@@ -58,7 +58,7 @@ static int store_raises(volatile char *at)
 	return caught;
 }
 
-/* Writes a word by /proc/self/mem. Returns 0 or an error. */
+/* Writes a word by /proc/self/mem. Return: 0 or an error. */
 static int write_by_file(void *at, long word)
 {
 	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC), err = 0;
@@ -92,7 +92,7 @@ static int map_and_stop(void *arg)
 	return mapping.shown->state != 0;
 }
 
-/* Writes a word into a child's mapping as its debugger. Returns 0 or an error. */
+/* Writes a word into a child's mapping as its debugger. Return: 0 or an error. */
 static int write_by_debugger(void)
 {
 	int pipes[2], status, err = 0;
@@ -553,7 +553,7 @@ static void test_cost_for_others(void)
 	close(belt);
 }
 
-/* Returns 0, or a number that tells where it failed. */
+/* Return: 0, or a number that tells where it failed. */
 static unsigned int make_beyond_quota(const void *arg)
 {
 	struct hashbelt_settings small = { .mode = 0600, .window_bytes = SIZE };

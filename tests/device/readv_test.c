@@ -52,7 +52,7 @@ static ssize_t read_parts(int fd, unsigned char *to, size_t size)
 	return len < 0 ? -errno : len;
 }
 
-/* Returns 0 if one event is read. A buffer is large enough for it, and the others are left. */
+/* Return: 0 if one event is read. A buffer is large enough for it, and the others are left. */
 static int read_one(void *arg)
 {
 	static unsigned char space[4 * 4096];

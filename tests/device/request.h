@@ -25,7 +25,7 @@ static inline int ask_keys(int fd, __u64 id, __u64 ttl_ms, const char *const *te
 	return call(fd, HASHBELT_IOC_REQUEST, &request);
 }
 
-/* As ask_keys(), with the keys as arguments. */
+/* ask_keys() with the keys as arguments */
 #define ASK(fd, id, ttl_ms, ...) \
 	ask_keys(fd, id, ttl_ms, (const char *const[]){ __VA_ARGS__ }, \
 		 ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })))

@@ -72,7 +72,7 @@ static void test_end(const char *way, void (*end)(unsigned int n), unsigned int 
 }
 
 /*
- * Reads with buffers that have room for some records, and end before an unmapped page. Returns
+ * Reads with buffers that have room for some records, and end before an unmapped page. Return:
  * true if the events have the sequences from 1 to @last.
  */
 static bool reads_in_order(int fd, __u64 last)

@@ -349,7 +349,7 @@ static unsigned int make_and_use(const void *arg)
 }
 
 /*
- * As with files, fsuid and fsgid count (see setfsuid(2)), not the ids of the process. The
+ * For files and for belts fsuid and fsgid count (setfsuid(2)), not the ids of the process. The
  * process has both ids, so it may set either as fsuid and fsgid.
  */
 static const struct split {

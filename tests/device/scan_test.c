@@ -90,7 +90,7 @@ static void read_records(const struct hashbelt_scan *scan)
 
 /*
  * Scans the whole belt, with buffers of @size bytes or as many as the call asks for.
- * Returns the number of calls, or a negative errno.
+ * Return: the number of calls, or a negative errno.
  */
 static int scan_all(int belt, __u32 size)
 {

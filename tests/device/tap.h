@@ -43,7 +43,7 @@ static inline unsigned int scaled(unsigned int usual)
 	return usual * percent / 100 ? usual * percent / 100 : 1;
 }
 
-/* As scaled(), but at least @least: fewer repetitions would not show what the check is about. */
+/* scaled() to @least or more: fewer repetitions would not show what the check is about. */
 static inline unsigned int scaled_from(unsigned int least, unsigned int usual)
 {
 	unsigned int number = scaled(usual);

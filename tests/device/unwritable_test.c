@@ -217,7 +217,7 @@ static void map_copied(void)
 }
 
 /*
- * Places the array so that @before bytes of it are on the first page. Returns false if the
+ * Places the array so that @before bytes of it are on the first page. Return: false if the
  * boundary is not in it.
  */
 static void place(enum page page, size_t before)
@@ -345,7 +345,7 @@ static bool is_untouched(enum kind kind, unsigned int i)
 	return !memcmp(&is, &tested.items[i], sizeof(is));
 }
 
-/* Tries one boundary. Returns NULL, or what is wrong. */
+/* Tries one boundary. Return: NULL, or what is wrong. */
 static const char *try_boundary(const struct run *run, enum page page, size_t before,
 				unsigned int round)
 {

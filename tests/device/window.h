@@ -37,7 +37,7 @@ static inline struct mapping map_window(int fd)
 	return map_with(fd, PROT_READ, MAP_SHARED);
 }
 
-/* As map_window(), but a failure ends the program. */
+/* map_window() of which a failure ends the program. */
 static inline struct mapping must_map(int fd)
 {
 	struct mapping mapping = map_window(fd);

@@ -107,7 +107,7 @@ carry_out_all() {
 		place="$1:$line: $command"
 		case $command in
 		*"udevadm trigger"*)
-			# As on a machine on which the module was loaded before the group was made.
+			# A machine on which the module was loaded before the group was made.
 			record "chown 0:0 /dev/hashbelt && chmod 600 /dev/hashbelt"
 			;;
 		esac

@@ -104,7 +104,7 @@ static inline void arm(enum fault_mode mode, unsigned int n)
 		bail_out("fail-nth: %s", strerror(errno));
 }
 
-/* Ends that. Returns whether there was a fault. */
+/* Ends that. Return: whether there was a fault. */
 static inline bool disarm(enum fault_mode mode)
 {
 	char text[16] = "";
@@ -386,7 +386,7 @@ static inline bool was_reached(const char *site)
 
 /*
  * Whether a site, "FILE:LINE CALL FUNCTION", need not fail, since EXCUSES has a line "FILE FUNCTION
- * CALL: WHY" for it. Returns that reason in @why.
+ * CALL: WHY" for it. Return: that reason in @why.
  */
 static inline bool is_excused(const char *site, char *why, size_t size)
 {

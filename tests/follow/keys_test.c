@@ -8,7 +8,7 @@ static struct keys keys;
 /* Whether a key has this name; NULL: none. */
 static bool is_named(const char *key, size_t len, const char *want, size_t want_len)
 {
-	/* As large as it has to be, so that a sanitizer sees a longer name. */
+	/* No larger than it has to be, so that a sanitizer sees a longer name. */
 	char *name = malloc(HASHBELT_KEY_MAX);
 	size_t name_len = keys_name(&keys, key, len, name);
 	bool good = want ? name_len == want_len && !memcmp(name, want, want_len) : !name_len;

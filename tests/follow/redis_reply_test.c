@@ -7,7 +7,7 @@
 #define LONG_RUN	"0123456789012345678901234567890123456789012345678901234567890123"
 #define MESSAGE		"*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n"
 
-/* Parses a text. Returns the reply; NULL if there is none. */
+/* Parses a text. Return: the reply; NULL if there is none. */
 static redisReply *parse(const char *text)
 {
 	redisReader *reader = reply_reader();

@@ -79,7 +79,7 @@ enum kind {
  * @size:	its size, bytes: at most 8, except for names
  * @kind:	its meaning
  * @pair:	offset of the length that belongs to a pointer
- * @bound:	see enum kind
+ * @bound:	its bound: enum kind says of what
  */
 struct field {
 	const char *name;

@@ -240,7 +240,7 @@ static int length_word(const uint8_t *name, size_t length)
 	return length == 2 && !memcmp(name, "ms", 2) ? 2 : -1;
 }
 
-/* The bytes of a value and its end behind a line. Returns -1 if they are not there. */
+/* The bytes of a value and its end behind a line. Return: -1 if they are not there. */
 static long value_behind(const uint8_t *line, const uint8_t *end, const uint8_t *next,
 			 const uint8_t *all)
 {

@@ -308,7 +308,7 @@ static void look_for_stuck(void)
 	}
 }
 
-/* Starts workers that have ended anew, or not in a replay. Returns true if any still runs. */
+/* Starts workers that have ended anew, or not in a replay. Return: true if any still runs. */
 static bool look_for_ended(void)
 {
 	unsigned int i, left = 0;
@@ -550,7 +550,7 @@ static bool reaches_enough(void)
 	return shared->tally.points >= PLACES_MIN && shared->kept >= KEPT_MIN;
 }
 
-/* Returns true if each ioctl has succeeded once, and with --cover enough places are reached. */
+/* Return: true if each ioctl has succeeded once, and with --cover enough places are reached. */
 static bool is_enough(void)
 {
 	unsigned int i;
@@ -573,7 +573,7 @@ static __u64 calls_made(void)
 }
 
 /*
- * Returns true after --seconds, or after --calls however long they take. If programs have not
+ * Return: true after --seconds, or after --calls however long they take. If programs have not
  * reached enough by then, they get twice the seconds or ten times the calls.
  */
 static bool is_over(void)

@@ -102,7 +102,7 @@ static void check_alone(const uint8_t *data, const struct request *before)
 	free(text);
 }
 
-/* Checks the request at the beginning. Returns its bytes; 0 if there is none. */
+/* Checks the request at the beginning. Return: its bytes; 0 if there is none. */
 static size_t check_next(const uint8_t *data, size_t size)
 {
 	struct request request = { 0 };

@@ -419,7 +419,7 @@ static void test_fill(struct hashbelt *belt)
 	   "fill of a key of 1025 bytes returns E2BIG");
 }
 
-/* Asks for a value, and waits for none. Returns the result of hashbelt_fill(). */
+/* Asks for a value, and waits for none. Return: the result of hashbelt_fill(). */
 static int ask(struct hashbelt *belt, struct hashbelt_fill *fill)
 {
 	char text[32];
@@ -942,7 +942,7 @@ static void test_strerror(struct hashbelt *belt)
 	hashbelt_close(named);
 }
 
-/* Gets a key so often that it is in the window. Returns the last version, 0 after an error. */
+/* Gets a key so often that it is in the window. Return: the last version, 0 after an error. */
 static __u64 get_often(struct hashbelt *belt, const char *want)
 {
 	struct hashbelt_item item;
@@ -1045,7 +1045,7 @@ static int status_of(int (*function)(int fd), int fd)
 
 /*
  * In a time namespace: lets a key expire whose copy stays in the window, and enters the time
- * namespace @initial, whose clock is an hour behind. Returns 0, or the number of what is wrong.
+ * namespace @initial, whose clock is an hour behind. Return: 0, or the number of what is wrong.
  */
 static int leave_namespace(int initial)
 {

@@ -136,7 +136,7 @@ void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd
 	if (protection != PROT_READ || flags != MAP_SHARED || bytes != BYTES || offset)
 		bail_out("the library maps the window in another way than hashbelt.h says");
 	mapping = map(address, bytes, protection, flags, window_fd, offset);
-	/* As a mapping of the device. */
+	/* The device gives its mappings this advice. */
 	madvise(mapping, bytes, MADV_DONTFORK);
 	return mapping;
 }
@@ -698,7 +698,7 @@ static void test_errors(void)
 
 static struct hashbelt *bound;
 
-/* As another thread would. */
+/* The part of another thread. */
 static void map_meanwhile(void)
 {
 	ok(!window_reader_of(bound), "during a bind no window is read");
@@ -732,7 +732,7 @@ static void test_bind(void)
 	ok(msync(place, PAGE, MS_ASYNC) && errno == ENOMEM, "close unmaps all windows");
 }
 
-/* The child of a process with a window. Returns 0, or the number of the check that failed. */
+/* The child of a process with a window. Return: 0, or the number of the check that failed. */
 static int child(struct hashbelt *belt, void *place)
 {
 	struct window_reader *reader = window_reader_of(belt);
@@ -801,7 +801,7 @@ static void *write_slot(void *arg)
 	return arg;
 }
 
-/* Returns how many of 100000 hits are no whole entry. */
+/* Return: how many of 100000 hits are no whole entry. */
 static void *read_slot(void *arg)
 {
 	unsigned int left = 100000, i;

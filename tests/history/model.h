@@ -108,9 +108,9 @@ struct report_list {
  * @held:	events that ACKER has read and not acknowledged
  * @completions: completions of REQUESTER that have not been read
  * @order:	no event that is read from now on was queued before this step
- * @completion_order: likewise, of completions
+ * @completion_order: no completion that is read from now on was queued before this step
  * @sequence:	number of the last event that was read for the first time
- * @completion_sequence: likewise, of completions
+ * @completion_sequence: number of the last completion that was read for the first time
  * @lost_most:	the most events that may have been lost
  * @lost:	events that were reported as lost
  * @owed:	of these, events that the next event must report as lost again

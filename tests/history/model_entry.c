@@ -113,7 +113,7 @@ static bool parse(const struct blob *value, __s64 *number)
 	return !errno && end == text + value->len;
 }
 
-/* Adds in 128 bits, where no sum overflows. Returns 0 or what is wrong with the sum. */
+/* Adds in 128 bits, where no sum overflows. Return: 0 or what is wrong with the sum. */
 static int add_up(const struct hashbelt_item *sent, __s64 by, __s64 *sum)
 {
 	bool floored = sent->how & HASHBELT_FLOOR;

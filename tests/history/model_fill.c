@@ -18,7 +18,7 @@ void end_fill(struct model *model, unsigned int key)
 	thing_at(model, FILLING, key)->there = false;
 }
 
-/* Grants a fill lease, or not. Returns the state, or a negative errno. */
+/* Grants a fill lease, or not. Return: the state, or a negative errno. */
 static int grant(struct model *model, const struct asked *asked,
 		 const struct hashbelt_fill *sent, const struct hashbelt_fill *got,
 		 __u64 lease_ms)

@@ -9,7 +9,7 @@ static void described(struct model *model, const struct hashbelt_lock *got,
 	same(model, "held_ms", got->held_ms, (model->now - lock->since) / MS);
 }
 
-/* Grants or extends a lock. Returns the result. */
+/* Grants or extends a lock. Return: the result. */
 static int take(struct model *model, unsigned int key, unsigned int owner, int fd,
 		__u64 lease, const struct hashbelt_lock *sent, const struct hashbelt_lock *got,
 		int err)
@@ -44,7 +44,7 @@ static int take(struct model *model, unsigned int key, unsigned int owner, int f
 	return 0;
 }
 
-/* Returns the lock in @lock; an error if @owner does not hold it. */
+/* Return: the lock in @lock; an error if @owner does not hold it. */
 static int own(struct model *model, unsigned int key, unsigned int owner, struct thing **lock)
 {
 	struct blob name = owner_of(owner);

@@ -71,7 +71,7 @@ static struct hashbelt_item item_with(char *text, size_t size)
 	};
 }
 
-/* A get by the window if it can answer, or by the kernel alone. Returns as an ioctl. */
+/* A get by the window if it can answer, or by the kernel alone. Return: 0 or an errno. */
 static int get(struct reader *reader, bool by_kernel, uint64_t *value, bool *windowed)
 {
 	char text[40] = "";
@@ -133,7 +133,7 @@ static void put(int fd, uint64_t number, bool longer, __u64 ttl_ms)
 	must(fd, HASHBELT_IOC_PUT, &item);
 }
 
-/* Makes a change after which the key has the value @number, or none. Returns whether it has one. */
+/* Makes a change after which the key has the value @number, or none. Return: whether it has one. */
 static bool change(int fd, enum way way, uint64_t number)
 {
 	struct hashbelt_sum sum = { .by = 1 };
@@ -180,7 +180,7 @@ static void await_copy(struct reader *writer)
 			return;
 }
 
-/* Changes the key until the time is up. Returns the number of changes in each way. */
+/* Changes the key until the time is up. Return: the number of changes in each way. */
 static void write_on(struct reader *writer, uint64_t until, uint64_t *counts)
 {
 	uint64_t number = 1000000000, random = seed;

@@ -99,7 +99,7 @@ struct history {
 	struct operation operations[LENGTH_MAX];
 };
 
-/* Stores the value of a number; some values are decimal numbers. Returns its length, at most 32. */
+/* Stores the value of a number; some values are decimal numbers. Return: its length, at most 32. */
 unsigned int value_of(unsigned int number, unsigned char *value);
 
 void generate(struct history *history, __u64 seed);

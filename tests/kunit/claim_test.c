@@ -80,7 +80,7 @@ static void hash_watches(struct fixture *f, struct hashbelt_entry *entry)
 						   request->watches[i].len);
 }
 
-/* Registers a request for the keys 1 and 2 up to its first watch. Returns its shard. */
+/* Registers a request for the keys 1 and 2 up to its first watch. Return: its shard. */
 static struct hb_shard *register_half(struct kunit *test, struct hashbelt_entry **entry)
 {
 	static const unsigned int keys[] = { 1, 2 };

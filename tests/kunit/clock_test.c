@@ -72,7 +72,7 @@ static void the_alarm_of_a_belt_that_is_always_due_waits_for_the_next_slot(struc
 	move_time_only(belt, SEC);
 	hb_resume(belt);
 	before = ktime_get_boottime_ns();
-	/* As at the beginning of a round. */
+	/* The beginning of a round. */
 	hb_clock_reset_alarm(&belt->clock);
 	after = ktime_get_boottime_ns();
 	hb_clock_wake_at(&belt->clock, HB_GRAIN);

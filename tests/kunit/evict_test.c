@@ -843,7 +843,7 @@ static void an_eviction_finds_the_entry_behind_thousands_of_empty_buckets(struct
 	atomic_dec(&belt->movers);
 }
 
-/* Puts keys until one is refused. Returns that key; its shard is full. */
+/* Puts keys until one is refused. Return: that key; its shard is full. */
 static unsigned int fill_a_shard(struct kunit *test, struct hashbelt_belt *belt)
 {
 	unsigned int key = 0;
@@ -1003,7 +1003,7 @@ static void the_shrinker_returns_empty_and_stop_without_entries(struct kunit *te
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
 }
 
-/* Scans until the shrinker stops. Returns the number of entries that it has evicted. */
+/* Scans until the shrinker stops. Return: the number of entries that it has evicted. */
 static u64 scan_all(struct hashbelt_belt *belt, struct reclaim_state *reclaim)
 {
 	struct shrink_control control = { .nr_to_scan = 100 };

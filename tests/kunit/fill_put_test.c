@@ -204,7 +204,7 @@ static int does_renew(struct fixture *f, u64 token)
 /**
  * struct deed - a step between the grant of a fill lease and the put
  * @name:	for the output of the test
- * @act:	the step. Returns 0 if it went as it has to
+ * @act:	the step. Return: 0 if it went as it has to
  * @ends:	the step ends the fill lease
  */
 struct deed {

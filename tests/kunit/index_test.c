@@ -146,7 +146,7 @@ static void find_sees_every_entry_at_each_step_of_shrinking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->index.bits, 4u);
 }
 
-/* As a batch of gets, which reads the table and the chains of its keys before it walks them. */
+/* A batch of gets reads the table and the chains of its keys before it walks them. */
 static void a_walk_from_a_replaced_table_sees_every_entry(struct kunit *test)
 {
 	static const unsigned int bits[] = { 6, 4, 10 };

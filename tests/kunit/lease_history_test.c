@@ -72,7 +72,7 @@ static void random_step(struct kunit *test, unsigned int key, u32 op, u32 random
 	}
 }
 
-/* Checks the results of the waiters that have ended. Returns how many have got the lock. */
+/* Checks the results of the waiters that have ended. Return: how many have got the lock. */
 static unsigned int collect_ended(struct kunit *test, u64 *last)
 {
 	struct fixture *f = test->priv;

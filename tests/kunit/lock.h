@@ -46,7 +46,7 @@ static inline void settle_some(struct hashbelt_belt *belt, unsigned int most)
 		hb_settle_events(belt, &events, false);
 }
 
-/* Lists the locks of @owner, or all if it is 0. Returns the sum of their tokens. */
+/* Lists the locks of @owner, or all if it is 0. Return: the sum of their tokens. */
 static inline u64 list_all(struct kunit *test, char owner, u64 *count)
 {
 	static u64 list[256];	/* the records of one call */

@@ -24,7 +24,7 @@ static void set_policy(struct kunit *test, struct hashbelt_belt *belt, u32 polic
 				     HASHBELT_SET_POLICY), 0);
 }
 
-/* A put of @value under the key 1. Returns as hb_put(); frees its entry if that is not needed. */
+/* Puts @value under the key 1, and frees an entry that is not needed. Return: that of hb_put(). */
 static int put_in_mode(struct hashbelt_belt *belt, const void *value, u32 value_len,
 		       struct hashbelt_item *item, enum hb_put_mode mode)
 {
@@ -154,7 +154,7 @@ static void an_entry_is_replaced_by_a_large_value(struct kunit *test)
 	expect_replaced(test, belt, text);
 }
 
-/* As a module does that reads the value without RCU. */
+/* A module that reads a value without RCU has a reference. */
 static void an_entry_to_which_a_task_has_a_reference_is_replaced(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_overwriting(test);

@@ -44,7 +44,7 @@ static inline u32 complete_key(struct hashbelt_belt *belt, unsigned int key)
 	return hb_complete(belt, &key, sizeof(key));
 }
 
-/* Takes and settles the next completion of a client. Returns its cause, 0 if there is none. */
+/* Takes and settles the next completion of a client. Return: its cause, 0 if there is none. */
 static inline u32 take_completion(struct fixture *f, unsigned int client,
 				  struct hashbelt_event *record,
 				  unsigned int *key)

@@ -53,7 +53,7 @@ static struct hashbelt_window_slot *slot_of(struct hashbelt_belt *belt, unsigned
 	return slot_with(belt, &key, sizeof(key));
 }
 
-/* As hashbelt.h describes it, of a key of 8 bytes at most. */
+/* The hash that hashbelt.h describes, of a key of 8 bytes at most. */
 static u64 hash_of(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	u64 hash = shown_by(belt)->seed ^ key_len, word = 0;

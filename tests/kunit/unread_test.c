@@ -562,7 +562,7 @@ static void read_keys(struct hashbelt_belt *belt, const unsigned int *keys, unsi
 		get(belt, *keys++);
 }
 
-/* Puts and reads keys until the term of the shard ends. Returns the first key that is left. */
+/* Puts and reads keys until the term of the shard ends. Return: the first key that is left. */
 static unsigned int *put_for_a_term(struct kunit *test, struct hashbelt_belt *belt,
 				    unsigned int *keys)
 {
@@ -670,7 +670,7 @@ static bool is_protected(struct hashbelt_belt *belt, unsigned int key)
 	return protected;
 }
 
-/* Puts the keys that are not there. Returns how many of their entries are protected. */
+/* Puts the keys that are not there. Return: how many of their entries are protected. */
 static unsigned int put_missing(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
 				unsigned int to)
 {

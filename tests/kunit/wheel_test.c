@@ -108,7 +108,7 @@ static unsigned int count(const struct list_head *list)
 	return nodes;
 }
 
-/* Drains all nodes that are due. Returns how many expired; they stay claimed. */
+/* Drains all nodes that are due. Return: how many expired; they stay claimed. */
 static unsigned int drain(struct fixture *f)
 {
 	struct hb_drain_result drained = { .expired = LIST_HEAD_INIT(drained.expired) };
@@ -223,7 +223,7 @@ static bool is_claimed(const struct hb_node *node)
 	return atomic64_read(&node->deadline) < 0;
 }
 
-/* Moves time to the next wakeup. Returns false if there is none. */
+/* Moves time to the next wakeup. Return: false if there is none. */
 static bool wake(struct fixture *f)
 {
 	u64 next = hb_wheel_next(&f->wheel);
@@ -451,7 +451,7 @@ static void a_node_can_be_taken_off_between_two_batches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
 }
 
-/* Puts the expired nodes back with a new deadline. Returns how many they were. */
+/* Puts the expired nodes back with a new deadline. Return: how many they were. */
 static unsigned int put_back(struct kunit *test, struct fixture *f, struct hb_drain_result *drained,
 			     u64 life)
 {
@@ -515,7 +515,7 @@ static void a_late_drain_finds_every_node(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hb_wheel_next(&f->wheel), HB_NEVER);
 }
 
-/* Moves the hand by a node, or to the next lap. Returns the node; NULL at the end of a lap. */
+/* Moves the hand by a node, or to the next lap. Return: the node; NULL at the end of a lap. */
 static struct hb_node *hand_step(struct fixture *f)
 {
 	struct hb_node *node;

@@ -102,16 +102,16 @@ static inline bool exchange_word(atomic64_t *word, s64 *old, s64 new)
 	step();								\
 } while (0)
 #undef smp_load_acquire
-/* As READ_ONCE(). */
+/* READ_ONCE() with a step */
 #define smp_load_acquire(p) READ_ONCE(*(p))
 #undef smp_store_release
-/* As WRITE_ONCE(). */
+/* WRITE_ONCE() with a step */
 #define smp_store_release(p, value) WRITE_ONCE(*(p), value)
 #undef smp_rmb
 /* For the compiler, as is the next one. */
 #define smp_rmb() do { barrier(); step(); } while (0)
 #undef smp_wmb
-/* See above. */
+/* For the compiler. */
 #define smp_wmb() do { barrier(); step(); } while (0)
 #define atomic64_read read_word
 #define atomic64_try_cmpxchg exchange_word
@@ -156,7 +156,7 @@ static struct hashbelt_entry *new_entry(struct hashbelt_belt *belt, char letter)
 	return entry;
 }
 
-/* Puts a value into a new entry. Returns its version, or 0. */
+/* Puts a value into a new entry. Return: its version, or 0. */
 static u64 put_letter(struct hashbelt_belt *belt, char letter, u64 ttl_ms)
 {
 	struct hashbelt_item item = { .ttl_ms = ttl_ms };
@@ -165,7 +165,7 @@ static u64 put_letter(struct hashbelt_belt *belt, char letter, u64 ttl_ms)
 	return entry && !hb_put(belt, entry, &item, HB_PUT_ENTRY) ? item.version : 0;
 }
 
-/* Copies a value into the entry that is there. Returns its version, or 0. Allocates nothing. */
+/* Copies a value into the entry that is there. Return: its version, or 0. Allocates nothing. */
 static u64 copy_letter(struct hashbelt_belt *belt, char letter, u64 ttl_ms)
 {
 	static u64 words[HB_FINE_MAX / sizeof(u64)];
@@ -292,7 +292,7 @@ static void window_name(const struct window *window, char *name)
 
 KUNIT_ARRAY_PARAM(window, windows, window_name);
 
-/* One try of a get, as of the device. Returns 0, -EAGAIN, or -ENOENT. */
+/* One try of a get, as of the device. Return: 0, -EAGAIN, or -ENOENT. */
 static int try_get(enum get get, struct hashbelt_item *item, char *value)
 {
 	u64 now = hashbelt_now(scene.belt);
@@ -423,7 +423,7 @@ static void watch(void)
 	watcher.wrong |= watcher.flags != (u32)watcher.value[0];
 }
 
-/* Overwrites an entry, beside a get that takes its three steps at these ones. Returns the steps. */
+/* Overwrites an entry, beside a get that takes its three steps at these ones. Return: the steps. */
 static unsigned int overwrite_beside(struct kunit *test, unsigned int begin, unsigned int look,
 				     unsigned int end, u64 ttl_ms)
 {
@@ -467,7 +467,7 @@ static void a_get_beside_a_put_that_overwrites_sees_one_value(struct kunit *test
  * struct expiry - the entry that a reader seals
  * @belt:	the belt
  * @version:	of the entry
- * @deadline:	likewise
+ * @deadline:	of the entry
  * @sealed:	the reader has sealed it: it has told its caller that the entry has expired
  */
 static struct expiry {
@@ -925,7 +925,7 @@ static void read_slot(void)
 	reader->wrong += !is_one_value(&reader->copy);
 }
 
-/* Puts a value, and fills the slot with it. Returns the steps. */
+/* Puts a value, and fills the slot with it. Return: the steps. */
 static unsigned int fill_beside(struct kunit *test, unsigned int begin, unsigned int look,
 				unsigned int end)
 {

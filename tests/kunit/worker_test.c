@@ -294,7 +294,7 @@ static void the_worker_does_not_wait_for_a_task_that_makes_a_round(struct kunit 
 	struct fixture *f = test->priv;
 
 	put(belt, 1);
-	/* As if a task that advances belt time were delayed during its round. */
+	/* A task that advances belt time is delayed during its round. */
 	mutex_lock(&belt->round_lock);
 	move_time_only(belt, 300 * SEC);
 	hb_kick_worker(belt);
@@ -305,7 +305,7 @@ static void the_worker_does_not_wait_for_a_task_that_makes_a_round(struct kunit 
 	KUNIT_EXPECT_EQ(test, f->expired, 1u);
 }
 
-/* As at the end of the worker's turn: it makes one step, and is queued for the rest. */
+/* At the end of its turn the worker makes one step, and is queued for the rest. */
 static void a_turn_of_the_worker_ends_in_time(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, 0, 0);
@@ -801,7 +801,7 @@ static void begin_to_unload(struct kunit *test, struct hashbelt_belt *belt)
 	for (i = 0; i < 5000; i++)
 		KUNIT_ASSERT_EQ(test, put_ttl(belt, i, 1 + i * 40), 0);
 	flush_work(&belt->work);
-	/* As if a task advanced belt time: then the worker leaves the rounds to it. */
+	/* A task advances belt time: then the worker leaves the rounds to it. */
 	atomic_inc(&belt->movers);
 	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .buckets = 400 },
 				     HASHBELT_SET_BUCKETS), 0);

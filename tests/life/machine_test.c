@@ -145,7 +145,7 @@ static void test_index(void)
 	close(belt);
 }
 
-/* Returns true if the kernel's preemption is @how: the file has the one in use in brackets. */
+/* Return: true if the kernel's preemption is @how: the file has the one in use in brackets. */
 static bool preempts(const char *how)
 {
 	char text[64] = "", wanted[32];

@@ -106,7 +106,7 @@ static bool is_mapped(void *arg)
 	return __atomic_load_n(&end->is_mapped, __ATOMIC_ACQUIRE);
 }
 
-/* Maps and unmaps the window until Alice's belt has ended. Returns the longest time, ns. */
+/* Maps and unmaps the window until Alice's belt has ended. Return: the longest time, ns. */
 static __u64 map_until(int belt, struct end *end, unsigned int *count)
 {
 	struct mapping mapping;

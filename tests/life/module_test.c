@@ -37,7 +37,7 @@ static int unload(void)
 	return syscall(__NR_delete_module, "hashbelt", O_NONBLOCK) ? -errno : 0;
 }
 
-/* Returns true if the device, the parameters and the slab caches are gone. */
+/* Return: true if the device, the parameters and the slab caches are gone. */
 static bool is_absent(void)
 {
 	__u64 bytes;
@@ -153,7 +153,7 @@ static void open_shrinkers(void)
 	closedir(directory);
 }
 
-/* Returns true if the kernel counts the objects in use of a slab cache exactly. */
+/* Return: true if the kernel counts the objects in use of a slab cache exactly. */
 static bool counts_exactly(void)
 {
 	FILE *file = fopen("/sys/kernel/slab/kmalloc-8/sanity_checks", "r");

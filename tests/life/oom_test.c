@@ -123,7 +123,7 @@ static void change(struct putter *putter, __u32 at, __u32 number)
 	__atomic_store_n(&putter->done[at], number, __ATOMIC_SEQ_CST);
 }
 
-/* Returns true if @number can be the value of a key: only this putter uses the key. */
+/* Return: true if @number can be the value of a key: only this putter uses the key. */
 static bool can_be_found(const struct putter *putter, __u32 at, __u32 number)
 {
 	if (number == putter->done[at] || number == putter->trying[at])

@@ -175,7 +175,7 @@ struct course {
 	__u64 late_ns[BOBS_MOST];
 };
 
-/* Sleeps for a random time. Returns when it was to end: the caller may get the processor later. */
+/* Sleeps for a random time. Return: when it was to end: the caller may get the processor later. */
 static __u64 pause_at_random(void)
 {
 	__u64 due = read_clock(CLOCK_MONOTONIC) + rand() % PAUSE_NS;

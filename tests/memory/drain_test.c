@@ -142,7 +142,7 @@ static void note_memory(const char *when, const struct memory *memory)
 	     memory->slabs, memory->available);
 }
 
-/* Returns true if all but 5 percent of the memory that was taken is back. */
+/* Return: true if all but 5 percent of the memory that was taken is back. */
 static bool is_back(const struct memory *before, const struct memory *full,
 		    const struct memory *after)
 {

@@ -120,7 +120,7 @@ static __u32 mean(unsigned int tenth)
 	return sum / TENTH;
 }
 
-/* Returns the belt's info when WAITING requests waited for the first time. */
+/* Return: the belt's info when WAITING requests waited for the first time. */
 static struct hashbelt_info run_course(int belt, bool shared, __u64 *used)
 {
 	struct hashbelt_info full = {};

@@ -176,7 +176,7 @@ static void time_others(int belt, __u64 *none, __u64 *few)
 	close(fd);
 }
 
-/* Returns the number of puts that ended another number of waits than BATCH. */
+/* Return: the number of puts that ended another number of waits than BATCH. */
 static unsigned int time_wanted(int belt, __u64 *many)
 {
 	__u64 samples[SAMPLES], before;

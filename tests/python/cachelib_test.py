@@ -135,7 +135,7 @@ class CacheLib(BeltCase):
         """flask_caching makes the cache of Flask-Caching with its arguments"""
         belt = self.make()
         options = {"default_timeout": 7}
-        # As Flask-Caching 2.3 calls it, and 2.5.
+        # The call of Flask-Caching 2.3, and that of 2.5.
         for cache in (flask_caching(None, {}, [belt.name], options),
                       flask_caching(belt.name, ignore_delete_many_errors=False, **options)):
             cache.set("key", 1)

@@ -30,7 +30,7 @@ static int open_sockets(const struct options *options)
 	return count;
 }
 
-/* Connects to the unix socket. Returns 0 or a negative errno. */
+/* Connects to the unix socket. Return: 0 or a negative errno. */
 static int connect_unix(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

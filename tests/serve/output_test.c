@@ -16,7 +16,7 @@
 
 static struct chunk_pool pool;
 
-/* Puts together all that is to be sent. Returns its length. */
+/* Puts together all that is to be sent. Return: its length. */
 static size_t flatten(const struct output *output, char *text)
 {
 	const struct iovec *pieces;

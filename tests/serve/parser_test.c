@@ -345,7 +345,7 @@ static const char * const endless_meta[] = {
 	"ms a 2147483646", "ms a 4294967296", "ms a b L", "ms a x q",
 };
 
-/* Writes a line of these lists and the value behind it. Returns the length. */
+/* Writes a line of these lists and the value behind it. Return: the length. */
 static size_t write_store(const char *line, const char *command, char *text)
 {
 	char *to = text;

@@ -22,7 +22,7 @@ os.environ['PATH'] = f'{DIRECTORY}:' + os.environ['PATH']
 subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)
 KEYS = [f'key:{i}' for i in range(10000)]
 ports = free_ports(SIZE + 1)
-# As on five machines: each server has the port 11211 of an address of its own.
+# Each server has the port 11211 of an address of its own.
 hosts = [f'127.0.0.{place + 2}' for place in range(SIZE)]
 gateways = [Gateway(place, ports[place], f'{host}:11211') for place, host in enumerate(hosts)]
 by_port = [f'127.0.0.1:{one.port}' for one in gateways]

@@ -82,7 +82,7 @@ found = kill()
 equal('all keys of a killed server are misses', [], [key for key in of_lost if found[key]])
 found = settled(of_others, lambda found: True)
 equal('no key of another server moves', values(of_others, 1), found)
-# As in ring_commands.t, with 2000 keys: five times the root of 0.2 * 0.8 * (1 / 801 + 1 / 2000).
+# Five times the root of 0.2 * 0.8 * (1 / 801 + 1 / 2000), for 2000 keys (ring_commands.t).
 share = len(of_lost) / len(KEYS)
 print(f'# share of the keys that move: {share}')
 true('the share of keys that move is 0.2, and at most 0.0837 more or less', abs(share - 0.2) < 0.0837, share)

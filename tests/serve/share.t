@@ -302,7 +302,7 @@ replies = slow.until(b'MN\r\n')
 equal('a slow client gets all its values from the belt that it has named', (50 * 80000, 0),
       (replies.count('right'), replies.count('wrong')))
 
-# As many clients that read slowly as a thread keeps descriptors for, each with a belt of its own
+# A thread keeps descriptors for so many clients that read slowly, each with a belt of its own.
 crowd = [single.connect() for i in range(64)]
 for i, one in enumerate(crowd):
     hbctl('-b', f'shop{i}', 'put', 'large', stdin=f'({i:03})'.encode() * 80000)

@@ -157,7 +157,7 @@ static void finish(void)
 	ERR_clear_error();
 }
 
-/* Runs the handshake. Returns the last result of the server, whose client sends nothing. */
+/* Runs the handshake. Return: the last result of the server, whose client sends nothing. */
 static int handshake(void)
 {
 	char byte;
@@ -244,7 +244,7 @@ static size_t part_size(unsigned int i)
 	return sizes[i % (sizeof(sizes) / sizeof(*sizes))];
 }
 
-/* Writes all parts to a client that reads a little at a time. Returns how often it had to wait. */
+/* Writes all parts to a client that reads a little at a time. Return: how often it had to wait. */
 static unsigned int write_all(struct iovec *part, int count, size_t *got)
 {
 	unsigned int waits = 0;

@@ -52,7 +52,7 @@ is "fish completion offers shells" 0 'bash fish zsh' '' offered 'hbserve --compl
 is "fish completion offers files" 0 "$temporary/helped" '' offered "hbserve -Y $temporary/he"
 is "zsh reads the script for completion" 0 '' '' zsh -f -c \
 	"fpath=($temporary \$fpath) && autoload -U compinit && compinit -u -D && autoload +X _hbserve"
-# As the init process of a container, for which the kernel discards a signal without a handler
+# hbserve is the init process of a container: the kernel discards a signal without a handler.
 
 # ends_as_init SIGNAL STATUS - the signal ends hbserve, as the init process of a pid namespace, with this status
 ends_as_init() {

@@ -53,7 +53,7 @@ static void settle(uint64_t sequence)
 		wrong("event %llu was settled twice", (unsigned long long)sequence);
 }
 
-/* Reads events; @settles: they are settled at once. Returns the last sequence number. */
+/* Reads events; @settles: they are settled at once. Return: the last sequence number. */
 static uint64_t read_some(struct hashbelt *belt, char *buffer, int settles, uint64_t *first)
 {
 	const struct hashbelt_event *event = NULL;
@@ -171,7 +171,7 @@ static void operate(struct hashbelt *belt, uint64_t random)
 		wrong("operation %u: %s", (unsigned int)(random % 16), strerror(-err));
 }
 
-/* Returns true if evictions, memory pressure and requeued events have all occurred. */
+/* Return: true if evictions, memory pressure and requeued events have all occurred. */
 static int tested(struct hashbelt *ledger)
 {
 	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
@@ -272,7 +272,7 @@ static void discard_all(struct hashbelt *belt)
 	free(buffer);
 }
 
-/* Reads all events, and compares counts. Returns the number of failures. */
+/* Reads all events, and compares counts. Return: the number of failures. */
 static int check_ledger(struct hashbelt *belt)
 {
 	uint64_t first, i, once = 0;

@@ -421,7 +421,7 @@ static void race_list(struct hashbelt *belt, uint32_t owner)
 	hashbelt_locks_end(lister);
 }
 
-/* One operation on one of the locks. Returns the handle, which may be a new one. */
+/* One operation on one of the locks. Return: the handle, which may be a new one. */
 static struct hashbelt *race_once(struct hashbelt *belt, uint32_t owner, uint64_t random)
 {
 	uint32_t name = (random >> 40) % NAMES, other = ~0u;

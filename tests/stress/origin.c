@@ -80,7 +80,7 @@ static void happens(enum happening what)
 	atomic_fetch_add(&shared->happened[what], 1);
 }
 
-/* Numbers are stored as text, so that a writer can add to them. Returns the length. */
+/* Numbers are stored as text, so that a writer can add to them. Return: the length. */
 static size_t write_number(uint64_t number, char *text, size_t size)
 {
 	return snprintf(text, size, "%llu", (unsigned long long)number);

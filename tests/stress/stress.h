@@ -41,7 +41,7 @@ static inline void __attribute__((format(printf, 1, 2))) wrong(const char *forma
 
 static unsigned int reported;
 
-/* Prints a line of TAP, and after a failure its place. Returns 1 after a failure. */
+/* Prints a line of TAP, and after a failure its place. Return: 1 after a failure. */
 static inline int report_at(const char *file, int line, const char *condition, int good,
 			    const char *promise)
 {
@@ -53,7 +53,7 @@ static inline int report_at(const char *file, int line, const char *condition, i
 
 #define report(good, promise)	report_at(__FILE__, __LINE__, #good, good, promise)
 
-/* Prints the plan, after the last report(). Returns the exit status. */
+/* Prints the plan, after the last report(). Return: the exit status. */
 static inline int done(int failed)
 {
 	printf("1..%u\n", reported);

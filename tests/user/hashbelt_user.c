@@ -64,7 +64,7 @@ static int put(struct hashbelt_belt *belt, u32 key, u32 how, u64 ttl_ms)
 	return IS_ERR(entry) ? PTR_ERR(entry) : hashbelt_put(belt, entry, &item);
 }
 
-/* Returns true if a key is found with its value. */
+/* Return: true if a key is found with its value. */
 static bool get(struct hashbelt_belt *belt, u32 key)
 {
 	u64 now = hashbelt_now(belt);

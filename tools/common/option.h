@@ -44,7 +44,7 @@ struct option_reader {
  *		belts for BELT, groups for GROUP, and words in lower case, separated by '|'
  * @help:	its effect, in a line without quotes; NULL for one that is not shown
  * @instead:	of an option that only another program has: what to do
- * @parse:	stores the argument. Returns one of the results of parsers
+ * @parse:	stores the argument. Return: one of the results of parsers
  * @field:	the offset of the member of the structure of options that it sets
  * @least:	the least number that it takes
  * @most:	the largest

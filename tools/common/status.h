@@ -8,13 +8,13 @@
 
 #define EXIT_NO_DEVICE	3
 
-/* Returns an error of hashbelt_open(): -ENODEV for each that says that there is no device. */
+/* Return: an error of hashbelt_open(): -ENODEV for each that says that there is no device. */
 static inline int open_error(int err)
 {
 	return err == -ENOENT || err == -ENXIO ? -ENODEV : err;
 }
 
-/* Returns the exit status for an error, or for 0. */
+/* Return: the exit status for an error, or for 0. */
 static inline int exit_status(int err)
 {
 	if (err == -ENODEV)

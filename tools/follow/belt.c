@@ -80,7 +80,7 @@ void follow_belt_close(struct follow_belt *belt)
 	free(belt);
 }
 
-/* Notes that the belt was destroyed, which has ended all its entries. Returns @err, or 0 then. */
+/* Notes that the belt was destroyed, which has ended all its entries. Return: @err, or 0 then. */
 static int note_gone(struct follow_belt *belt, int err)
 {
 	if (err != -EIDRM)
@@ -170,7 +170,7 @@ int follow_belt_flush(struct follow_belt *belt)
  *
  * The entry is removed at the next follow_belt_flush(), or now if many are gathered.
  *
- * Return: as follow_belt_flush().
+ * Return: what follow_belt_flush() returns.
  */
 int follow_belt_remove(struct follow_belt *belt, const char *key, size_t len)
 {
@@ -205,7 +205,7 @@ int follow_belt_clear(struct follow_belt *belt)
  * follow_belt_check() - look for the belt, if there was none, and for a new one if it was destroyed
  * @belt:	the belt
  *
- * Return: as follow_belt_clear().
+ * Return: what follow_belt_clear() returns.
  */
 int follow_belt_check(struct follow_belt *belt)
 {

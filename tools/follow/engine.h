@@ -52,7 +52,7 @@ struct engine_setup {
 /**
  * struct engine_ops - a kind of engine
  * @name:	its name
- * @open:	makes one. Returns NULL after a message on stderr
+ * @open:	makes one. Return: NULL after a message on stderr
  * @start:	begins an attempt to follow; may call lost()
  * @ping:	asks each connection for an answer, unless one is awaited
  * @proof:	the time, by clock_us(), of which answers prove that each change before it was told:

@@ -173,7 +173,7 @@ static void note_belt(struct follower *follower)
 }
 
 /*
- * Clears the belt. Returns 0, or an error: entries may be there. The log has the error, once for
+ * Clears the belt. Return: 0, or an error: entries may be there. The log has the error, once for
  * clears that fail in the same way one after the other.
  */
 static int clear(struct follower *follower)

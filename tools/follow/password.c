@@ -12,7 +12,7 @@
 #include "text_line.h"
 
 /*
- * Checks and reads an open file. People write it, so the line may have no newline. Returns NULL, or
+ * Checks and reads an open file. People write it, so the line may have no newline. Return: NULL, or
  * a sentence about the mistake.
  */
 static const char *read_file(FILE *file, char *password)

@@ -262,7 +262,7 @@ static void on_too_late(evutil_socket_t fd, short what, void *arg)
 		     "this is a pool of connections that is not in session mode, which tells no changes: connect to the server, or set pool_mode=session");
 }
 
-/* Takes results. Returns whether the commands are done. */
+/* Takes results. Return: whether the commands are done. */
 static bool take_results(struct session *session)
 {
 	PGresult *result;
@@ -409,7 +409,7 @@ static void free_attempt(void *data)
 	free(attempt);
 }
 
-/* Takes a connection. Returns false after a failure. */
+/* Takes a connection. Return: false after a failure. */
 static bool take_connection(struct session *session, PGconn *connection)
 {
 	struct event_base *base = session->postgresql->setup.base;
@@ -474,7 +474,7 @@ static void set_parameters(struct attempt *attempt, const struct options *option
 		add_parameter(attempt, "password", attempt->password);
 }
 
-/* Prepares an attempt. Returns false after a failure. */
+/* Prepares an attempt. Return: false after a failure. */
 static bool prepare(struct postgresql *postgresql, struct attempt *attempt)
 {
 	const struct options *options = postgresql->setup.options;

@@ -573,7 +573,7 @@ static void set_socket(const struct redis *redis, int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 }
 
-/* Begins to connect a socket. Returns it, or -1 with errno. */
+/* Begins to connect a socket. Return: it, or -1 with errno. */
 static int connect_socket(const struct redis *redis)
 {
 	const struct addrinfo *address = redis->address;
@@ -599,7 +599,7 @@ static int connect_socket(const struct redis *redis)
 	return -1;
 }
 
-/* Takes a socket, which is connecting. Returns NULL, and the socket is closed, without memory. */
+/* Takes a socket, which is connecting. Return: NULL, and the socket is closed, without memory. */
 static struct bufferevent *take_socket(const struct redis *redis, int fd)
 {
 	struct event_base *base = redis->setup.base;

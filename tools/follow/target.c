@@ -25,7 +25,7 @@
 #define NO_PASSWORD \
 	"the URL has a password, which all users of the machine could see: write it to a file of mode 0600, and give --password-file"
 
-/* Notes a problem. Returns false. */
+/* Notes a problem. Return: false. */
 __attribute__((format(printf, 2, 3)))
 static bool wrong(char *problem, const char *format, ...)
 {
@@ -42,7 +42,7 @@ static int hex_digit(char c)
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-/* Decodes %XX. Returns a copy with a zero byte behind it; NULL if an escape is wrong. */
+/* Decodes %XX. Return: a copy with a zero byte behind it; NULL if an escape is wrong. */
 static char *decode(const char *text, size_t len, size_t *decoded)
 {
 	char *copy = malloc(len + 1), *to = copy;

@@ -10,7 +10,7 @@
 #include "options.h"
 #include "tls.h"
 
-/* Prints why a file cannot be used. Returns false. */
+/* Prints why a file cannot be used. Return: false. */
 static bool fail(const char *what, const char *path)
 {
 	unsigned long code = ERR_peek_error();

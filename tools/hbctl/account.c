@@ -10,7 +10,7 @@
 #define BUFFER_LEAST	1024
 #define BUFFER_MOST	(64 * 1024 * 1024)
 
-/* Looks for an account of that name. Returns 0 or an errno; ERANGE: the buffer is too small. */
+/* Looks for an account of that name. Return: 0 or an errno; ERANGE: the buffer is too small. */
 typedef int look_function(const char *name, char *buffer, size_t size, __u32 *id);
 
 static int look_for_user(const char *name, char *buffer, size_t size, __u32 *id)
@@ -70,7 +70,7 @@ int account_user(const char *name, __u32 *uid)
  * @name:	the group's name
  * @gid:	returned, if there is such a group
  *
- * Return: as account_user().
+ * Return: what account_user() returns.
  */
 int account_group(const char *name, __u32 *gid)
 {

@@ -84,7 +84,7 @@ static void print_change(const struct apply *apply, const struct conf_belt *belt
 	printf(": %s = %s -> %s\n", name, from, to);
 }
 
-/* Compares a belt with the file. Returns the HASHBELT_SET_* of the settings that differ. */
+/* Compares a belt with the file. Return: the HASHBELT_SET_* of the settings that differ. */
 static __u32 compare(const struct apply *apply, const struct conf_belt *belt,
 		     const struct hashbelt_info *info)
 {
@@ -188,7 +188,7 @@ static enum status apply_belt(struct apply *apply, const struct conf_belt *belt)
 	return status;
 }
 
-/* Applies all belts, also after one that fails. Returns the largest status. */
+/* Applies all belts, also after one that fails. Return: the largest status. */
 static enum status apply_all(struct apply *apply, const struct conf *conf)
 {
 	enum status status, worst = STATUS_DONE;
@@ -271,7 +271,7 @@ static enum status save_belt(struct request *request, const struct saved_directo
 	return STATUS_DONE;
 }
 
-/* Saves the belts with save = yes, also after one that fails. Returns the largest status. */
+/* Saves the belts with save = yes, also after one that fails. Return: the largest status. */
 static enum status save_all(struct request *request, const struct saved_directory *directory,
 			    const struct conf *conf)
 {

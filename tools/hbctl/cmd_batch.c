@@ -87,7 +87,7 @@ static enum status end_lines(const struct batch *batch, const struct text_line *
 
 /*
  * Runs the lines. As for a shell, the last one needs no newline: people and printf(1) leave it out.
- * Returns the largest status.
+ * Return: the largest status.
  */
 static enum status run_lines(struct batch *batch)
 {

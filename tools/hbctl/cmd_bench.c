@@ -279,7 +279,7 @@ static bool is_answer(enum kind kind, int result)
 	return result == -EEXIST || result == -ENOSPC || result == -EDQUOT;
 }
 
-/* Counts the results of a call. Returns 0, or the error of an operation. */
+/* Counts the results of a call. Return: 0, or the error of an operation. */
 static int count_results(struct worker *worker, enum kind kind, unsigned int count)
 {
 	struct tally *tally = &worker->tally;

@@ -52,7 +52,7 @@ static const char *not_a_number(const struct request *request, const struct key 
 		return "is not a number";
 	if (request_option(request, "min") && !parse_signed(text, &number))
 		return "is less than --min: it stays as it is";
-	/* As 'echo 5 | hbctl put' leaves it. */
+	/* The newline of 'echo 5 | hbctl put'. */
 	len = item.value_len - 1;
 	if (text[len] != '\n')
 		return "is not a number";

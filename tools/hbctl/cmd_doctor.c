@@ -82,7 +82,7 @@ static void report(struct doctor *doctor, enum finding finding, const char *chec
 	json_print(object);
 }
 
-/* Reads the first line of a file. Returns whether there is one. */
+/* Reads the first line of a file. Return: whether there is one. */
 static bool read_line(const char *path, char *line, size_t size)
 {
 	FILE *file = fopen(path, "re");
@@ -195,7 +195,7 @@ static void check_open(struct doctor *doctor)
 		       HASHBELT_ABI);
 }
 
-/* The group that a rule names. Returns what udev has against it, or NULL. */
+/* The group that a rule names. Return: what udev has against it, or NULL. */
 static const char *objection(const char *group)
 {
 	unsigned long number;

@@ -227,7 +227,7 @@ static void say_lost(const struct watch *watch, __u64 lost)
 		     lost);
 }
 
-/* Puts the text of events into memory. Returns the last of them. */
+/* Puts the text of events into memory. Return: the last of them. */
 static const struct hashbelt_event *format(struct watch *watch, size_t len, FILE *file)
 {
 	const struct hashbelt_event *event = NULL, *last = NULL;
@@ -308,7 +308,7 @@ static enum status wait_for_event(struct watch *watch)
 		return fail(STATUS_ERROR, "cannot wait for events: %s", strerror(-ready));
 	if (ready < 0 || !(files[1].revents & (POLLERR | POLLHUP)))
 		return STATUS_DONE;
-	/* As if it had been written to: but then an event would be gone. */
+	/* The signal of a write to it: but then an event would be gone. */
 	raise(SIGPIPE);
 	return fail_output(watch, -EPIPE);
 }

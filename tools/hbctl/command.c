@@ -534,7 +534,7 @@ enum status request_open(struct request *request)
  * request_bind_again() - bind the request's handle to its belt
  * @request:	the request
  *
- * Return: as hashbelt_bind(); -EPERM if the belt has another owner than --belt-owner demands.
+ * Return: what hashbelt_bind() returns; -EPERM if the owner is not that of --belt-owner.
  */
 int request_bind_again(const struct request *request)
 {

@@ -368,7 +368,7 @@ enum status conf_read(struct request *request, const char *path, struct conf *co
  * @first:	the first of these operands
  * @conf:	gets the belts, as in conf_read()
  *
- * Return: as conf_read().
+ * Return: what conf_read() returns.
  */
 enum status conf_read_all(struct request *request, int first, struct conf *conf)
 {

@@ -8,7 +8,7 @@
 /* The byte order mark. It is not seen, and the beginning of a file is where it is looked for. */
 #define MARK	0xfeff
 
-/* The code of the UTF-8 sequence at @p. Returns its length, 0 if none is within @len bytes. */
+/* The code of the UTF-8 sequence at @p. Return: its length, 0 if none is within @len bytes. */
 static size_t utf8_decode(const unsigned char *p, size_t len, unsigned int *code)
 {
 	size_t need, i;
@@ -37,7 +37,7 @@ static size_t utf8_decode(const unsigned char *p, size_t len, unsigned int *code
 
 /*
  * The code of the character at @p, or the byte there if it is not UTF-8, which a terminal may take
- * for a character of Latin-1. Returns its length.
+ * for a character of Latin-1. Return: its length.
  */
 static size_t next_character(const unsigned char *p, size_t len, unsigned int *code)
 {
@@ -151,7 +151,7 @@ static int hex_digit(char c)
 }
 
 /*
- * The byte that an escape stands for; @text is behind the backslash. Returns
+ * The byte that an escape stands for; @text is behind the backslash. Return:
  * the length of the escape without the backslash, 0 if it is none.
  */
 static size_t unescape_one(const char *text, size_t len, char *byte)

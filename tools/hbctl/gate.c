@@ -142,7 +142,7 @@ enum status gate_open_device(struct request *request)
 	return err ? fail_call(request, HASHBELT_CALL_OPEN, err) : STATUS_DONE;
 }
 
-/* Sleeps for a step. Returns whether the time is not over. */
+/* Sleeps for a step. Return: whether the time is not over. */
 static bool may_wait(unsigned int *waited)
 {
 	const struct timespec step = { .tv_nsec = STEP * 1000000 };

@@ -91,7 +91,7 @@ static bool find_sources(char version[INSTALL_PATH_SIZE])
 /**
  * install_has_sources() - whether the sources for DKMS are installed
  *
- * Return: as the package hashbelt-dkms and "make install-dkms" install them.
+ * Return: true if they are where the package hashbelt-dkms or "make install-dkms" installs them.
  */
 bool install_has_sources(void)
 {
@@ -164,7 +164,7 @@ void install_why_no_module(char *text, size_t size)
 			 name.release, version);
 }
 
-/* Looks for the group in a line of rules for the device. Returns whether it is such a line. */
+/* Looks for the group in a line of rules for the device. Return: whether it is such a line. */
 static bool read_rule(const char *line, char group[INSTALL_GROUP_SIZE])
 {
 	const char *value;
@@ -181,7 +181,7 @@ static bool read_rule(const char *line, char group[INSTALL_GROUP_SIZE])
 	return true;
 }
 
-/* Reads a file of rules. Returns whether it has a line for the device. */
+/* Reads a file of rules. Return: whether it has a line for the device. */
 static bool read_rules(struct install_rule *rule, const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -243,7 +243,7 @@ bool install_find_rule(struct install_rule *rule)
 /**
  * install_system_gid_max() - the largest number of a system group
  *
- * Return: as systemd takes it.
+ * Return: the number that systemd takes.
  */
 unsigned int install_system_gid_max(void)
 {

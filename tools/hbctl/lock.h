@@ -71,7 +71,7 @@ struct lock_place;
  * @list:	calls @each for each lock that is held, of an owner or, with NULL, of all
  * @release:	unlocks all that an owner has; with NULL, all whose lease is over
  * @fail:	prints an error that is none of those that all places
- *		share: EBUSY, EALREADY, ETIMEDOUT, EINTR, ENOENT, EACCES. Returns the exit
+ *		share: EBUSY, EALREADY, ETIMEDOUT, EINTR, ENOENT, EACCES. Return: the exit
  *		status
  * @reason:	the same as a few words, for the message of a caller; valid until the next
  *		call

@@ -54,7 +54,7 @@ static void note_lease(struct run *run, __u64 asked, __u64 ttl_ms)
 				  ANSWER_TIMEOUT_MAX_MS;
 }
 
-/* Asks the command to end, if it still runs. Returns what that comes to, for a message. */
+/* Asks the command to end, if it still runs. Return: what that comes to, for a message. */
 static const char *end_command(struct signals *signals)
 {
 	if (signals->ended)

@@ -263,7 +263,7 @@ static void set_aside(const struct saved_directory *directory, const char *name,
 		     directory->path, from, why, directory->path, to);
 }
 
-/* Checks the file before it is read. Returns what is wrong with it, or NULL. */
+/* Checks the file before it is read. Return: what is wrong with it, or NULL. */
 static const char *check_stat(int fd, off_t *size)
 {
 	struct stat stat;
@@ -278,7 +278,7 @@ static const char *check_stat(int fd, off_t *size)
 	return *size ? NULL : "is empty";
 }
 
-/* Reads the last line, without the newline. Returns what is wrong, or NULL. */
+/* Reads the last line, without the newline. Return: what is wrong, or NULL. */
 static const char *read_last(int fd, off_t *size, char *last)
 {
 	off_t from = *size < LAST_ROOM ? 0 : *size - LAST_ROOM + 1;
@@ -370,7 +370,7 @@ static const char *parse_last(char *text, const char *name, struct saved *saved)
 	return NULL;
 }
 
-/* Checks the whole of a file. Returns what is wrong, or NULL. */
+/* Checks the whole of a file. Return: what is wrong, or NULL. */
 static const char *check_file(int fd, const char *name, struct saved *saved)
 {
 	struct scan scan = { 0 };

@@ -78,7 +78,6 @@ extern const struct setting_kind setting_buckets;
 extern const struct setting_kind setting_policy;
 extern const struct setting_kind setting_bit;
 extern const struct setting_kind setting_choice;
-extern const struct setting_kind setting_evict;
 extern const struct setting_kind setting_word;
 extern const struct setting_kind setting_consumers;
 extern const struct setting_kind setting_reasons;

@@ -97,7 +97,7 @@ int value_read(struct value *value, int fd)
  * @key_len:	its length, bytes
  * @item:	as for hashbelt_get()
  *
- * Return: as hashbelt_get(), but not -ERANGE; -ENOMEM.
+ * Return: what hashbelt_get() returns, but not -ERANGE; -ENOMEM.
  */
 int value_get(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	      struct hashbelt_item *item)
@@ -125,7 +125,7 @@ int value_get(struct value *value, struct hashbelt *handle, const void *key, siz
  * @key_len:	its length, bytes
  * @fill:	as for hashbelt_fill()
  *
- * Return: as hashbelt_fill(), but not -ERANGE; -ENOMEM.
+ * Return: what hashbelt_fill() returns, but not -ERANGE; -ENOMEM.
  */
 int value_fill(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	       struct hashbelt_fill *fill)

@@ -7,7 +7,7 @@
 
 #include "command.h"
 
-/* Is called for an entry. Returns 0, or a negative errno that ends the walk. */
+/* Is called for an entry. Return: 0, or a negative errno that ends the walk. */
 typedef int visit_function(struct request *request, const struct hashbelt_record *record,
 			   void *arg);
 

@@ -50,7 +50,7 @@ int hashbelt_fdopen(int fd, struct hashbelt **belt)
 	return 0;
 }
 
-/* Returns a descriptor of the device, or a negative error. */
+/* Return: a descriptor of the device, or a negative error. */
 static int open_device(const char *device)
 {
 	int fd = open(device, O_RDWR | O_CLOEXEC);
@@ -81,7 +81,7 @@ static __u64 now_ms(void)
 	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
 }
 
-/* Opens the device after a reload of the module has ended. Returns a descriptor, or an error. */
+/* Opens the device after a reload of the module has ended. Return: a descriptor, or an error. */
 static int open_at_last(const char *device)
 {
 	const struct timespec step = { .tv_nsec = CLOSED_STEP * 1000000L };
@@ -196,7 +196,7 @@ int hashbelt_bind(struct hashbelt *belt, const char *name)
  *
  * For a belt under a name that other users know: any user may have made it.
  *
- * Return: as hashbelt_bind(); -EPERM if another user owns the belt.
+ * Return: what hashbelt_bind() returns; -EPERM if another user owns the belt.
  */
 int hashbelt_bind_owned(struct hashbelt *belt, const char *name, uid_t uid)
 {

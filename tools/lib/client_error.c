@@ -266,7 +266,7 @@ static void say_template(struct failure *failure, const char *text)
 	}
 }
 
-/* Reads a parameter of the module. Returns whether it could be read. */
+/* Reads a parameter of the module. Return: whether it could be read. */
 static int read_parameter(const char *name, char *value, size_t size)
 {
 	char path[128];
@@ -539,7 +539,7 @@ static int is_read_only(const struct failure *failure)
 	return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
 }
 
-/* Tries to open the device of the handle for writing. Returns 0 or errno. */
+/* Tries to open the device of the handle for writing. Return: 0 or errno. */
 static int try_to_write(const struct failure *failure)
 {
 	char path[32];
@@ -582,7 +582,7 @@ static void say_default(struct failure *failure)
 	say_security(failure);
 }
 
-/* Makes the sentences that depend on more than the error and the call. Returns 1 if it did. */
+/* Makes the sentences that depend on more than the error and the call. Return: 1 if it did. */
 static int say_special(struct failure *failure)
 {
 	int is_create = failure->call == HASHBELT_CALL_CREATE;

@@ -4,7 +4,7 @@
 #include "client_walk.h"
 
 /*
- * Returns a structure of @bytes that begins with the walk @begin, of which @belt, @read and @size
+ * Return: a structure of @bytes that begins with the walk @begin, of which @belt, @read and @size
  * are set; NULL if there is no memory.
  */
 void *hashbelt_walk_begin(size_t bytes, const struct walk *begin)
@@ -52,7 +52,7 @@ static int read_piece(struct walk *walk)
 	return 0;
 }
 
-/* Returns 1 and the next record; 0 at the end; -ENOMEM; -ERANGE if a piece is too large. */
+/* Return: 1 and the next record; 0 at the end; -ENOMEM; -ERANGE if a piece is too large. */
 int hashbelt_walk_next(struct walk *walk, const void **record)
 {
 	int err;

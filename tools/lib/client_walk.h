@@ -8,7 +8,7 @@
 /**
  * struct walk - a walk over records of a belt
  * @belt:	the handle
- * @read:	reads the piece at @cursor into @buffer. Returns 0, where the next piece begins
+ * @read:	reads the piece at @cursor into @buffer. Return: 0, where the next piece begins
  *		in @cursor, 0 for none, and the number of records in @left; or a negative errno,
  *		with -ERANGE the size that the piece needs in @size
  * @size:	size of @buffer, bytes

@@ -171,7 +171,7 @@ static inline void copy_value(char *buffer, const char *value, size_t len)
 }
 
 /*
- * Copies a slot, between two loads of its sequence. Returns whether the copy is whole, of the key,
+ * Copies a slot, between two loads of its sequence. Return: whether the copy is whole, of the key,
  * and of an entry that is in the belt.
  *
  * The first load comes before all others, and the second one after them. If the sequence is even
@@ -206,7 +206,7 @@ copy_slot(const struct hashbelt_window *window, const struct hashbelt_window_slo
 }
 
 /*
- * Returns the belt time, ns; ~0, at which all has expired, while the kernel changes it, and once
+ * Return: the belt time, ns; ~0, at which all has expired, while the kernel changes it, and once
  * the window is dead. CLOCK_BOOTTIME is never behind the clock that the kernel compares deadlines
  * with. @time: space for the clock.
  */
@@ -700,7 +700,7 @@ void hashbelt_window_stats(const struct hashbelt *belt, struct hashbelt_window_c
 	}
 }
 
-/* Lets gets read no window any more. Returns what they read before. */
+/* Lets gets read no window any more. Return: what they read before. */
 static uintptr_t forget(struct hashbelt *belt, uintptr_t *none)
 {
 	*none = __atomic_add_fetch(&belt->binds, 2 * WINDOW_NONE, __ATOMIC_RELAXED);

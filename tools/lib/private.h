@@ -46,7 +46,7 @@ struct refused {
 
 extern __thread struct refused hashbelt_refused __attribute__((__visibility__("hidden")));
 
-/* Notes @bytes of keys and values if @err is that there is no room for them. Returns @err. */
+/* Notes @bytes of keys and values if @err is that there is no room for them. Return: @err. */
 static inline int note_refused(const struct hashbelt *belt, int err, size_t bytes)
 {
 	if (err == -ENOSPC || err == -EDQUOT)

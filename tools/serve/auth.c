@@ -30,7 +30,7 @@ struct auth {
 	unsigned char (*digests)[SHA256_DIGEST_LENGTH];
 };
 
-/* Adds a line, which becomes "USER PASSWORD". Returns NULL, or what is wrong. */
+/* Adds a line, which becomes "USER PASSWORD". Return: NULL, or what is wrong. */
 static const char *add_line(struct auth *auth, char *line, size_t len)
 {
 	size_t user = strcspn(line, ": \t");
@@ -51,7 +51,7 @@ static const char *add_line(struct auth *auth, char *line, size_t len)
 	return NULL;
 }
 
-/* Reads all lines. Returns 0, or a negative errno after a message. */
+/* Reads all lines. Return: 0, or a negative errno after a message. */
 static int read_lines(struct auth *auth, const char *path, FILE *file)
 {
 	struct text_line line = { .most = LINE_MAX_BYTES };

@@ -23,7 +23,7 @@
 /* After so many values the room is set anew, to the largest of them. */
 #define GUESS_VALUES	1024
 
-/* As memcached: a longer time-to-live is a date. */
+/* For memcached a longer time-to-live is a date. */
 #define RELATIVE_MAX	(30 * 24 * 3600)
 
 /**

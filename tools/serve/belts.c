@@ -258,7 +258,7 @@ static void do_item(struct belt *belt, struct hashbelt_item *item)
 	item->result = err;
 }
 
-/* Carries items out. Returns the number of those that found the belt, in @err why not all did. */
+/* Carries items out. Return: the number of those that found the belt, in @err why not all did. */
 static unsigned int try_items(struct belt *belt, struct hashbelt_item *items, unsigned int count,
 			      int *err)
 {
@@ -353,7 +353,7 @@ static bool is_made_again(struct belt *belt, int err)
 	return !bind_belt(belt);
 }
 
-/* Notes that a belt was destroyed. Returns @err. */
+/* Notes that a belt was destroyed. Return: @err. */
 static int note_gone(struct belt *belt, int err)
 {
 	if (err == -EIDRM)
@@ -370,7 +370,7 @@ static int note_gone(struct belt *belt, int err)
  * @size:	its size, bytes
  * @fill:	as for hashbelt_fill(), with no time to wait
  *
- * Return: as hashbelt_fill().
+ * Return: what hashbelt_fill() returns.
  */
 int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, size_t size,
 	      struct hashbelt_fill *fill)
@@ -392,7 +392,7 @@ int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, 
  * @key_len:	its length
  * @token:	of the lease
  *
- * Return: as hashbelt_give_up().
+ * Return: what hashbelt_give_up() returns.
  */
 int belt_give_up(struct belt *belt, const void *key, size_t key_len, __u64 token)
 {
@@ -405,7 +405,7 @@ int belt_give_up(struct belt *belt, const void *key, size_t key_len, __u64 token
  * belt_clear() - drop all entries
  * @belt:	the belt
  *
- * Return: as hashbelt_clear().
+ * Return: what hashbelt_clear() returns.
  */
 int belt_clear(struct belt *belt)
 {
@@ -448,7 +448,7 @@ int belt_scan_begin(const struct belt *belt, struct belt_scan **scan)
  * @scan:	the walk
  * @record:	returned: the entry, valid until the next call
  *
- * Return: as hashbelt_scan_next().
+ * Return: what hashbelt_scan_next() returns.
  */
 int belt_scan_next(struct belt_scan *scan, const struct hashbelt_record **record)
 {
@@ -473,7 +473,7 @@ void belt_scan_end(struct belt_scan *scan)
  * @belt:	the belt
  * @info:	returned: the description
  *
- * Return: as hashbelt_info().
+ * Return: what hashbelt_info() returns.
  */
 int belt_info(struct belt *belt, struct hashbelt_info *info)
 {
@@ -488,7 +488,7 @@ int belt_info(struct belt *belt, struct hashbelt_info *info)
  * @belt:	the belt
  * @counters:	returned: HASHBELT_STAT_COUNT counters, 0 for those that the kernel does not have
  *
- * Return: as hashbelt_stat().
+ * Return: what hashbelt_stat() returns.
  */
 int belt_stat(struct belt *belt, __u64 *counters)
 {

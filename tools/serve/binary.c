@@ -33,7 +33,7 @@ struct header {
 
 _Static_assert(sizeof(struct header) == 24, "a header has 24 bytes");
 
-/* Writes the error. Returns false if there is no memory. */
+/* Writes the error. Return: false if there is no memory. */
 static bool refuse(struct work *work, const struct header *request)
 {
 	struct {

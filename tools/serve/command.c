@@ -60,7 +60,7 @@ static enum started no_belt(struct work *work)
 	return say(work, belt_reason(NULL, 0, NULL));
 }
 
-/* Adds a request of one operation. Returns the operation; NULL, and @started why there is none. */
+/* Adds a request of one operation. Return: the operation; NULL, and @started why there is none. */
 static struct hashbelt_item *start_item(struct work *work, enum hashbelt_op op, bool changes,
 					bool (*write)(struct work *work, const struct reply *reply),
 					size_t space, enum started *started)
@@ -585,7 +585,7 @@ static enum parsed parse_user(const struct work *work, struct client *client, ch
 }
 
 /*
- * Drops what belongs to a request that was answered: a value and its end. Returns false if the end
+ * Drops what belongs to a request that was answered: a value and its end. Return: false if the end
  * is not there.
  */
 static bool skip(struct work *work, struct client *client)
@@ -633,7 +633,7 @@ static enum parsed take_request(struct work *work, struct client *client)
 	return PARSED_REQUEST;
 }
 
-/* Carries the batch out and writes its replies. Returns DONE_ALL if all were written. */
+/* Carries the batch out and writes its replies. Return: DONE_ALL if all were written. */
 static enum done finish_batch(struct work *work)
 {
 	bool full;
@@ -645,7 +645,7 @@ static enum done finish_batch(struct work *work)
 	return full ? DONE_SOME : DONE_ALL;
 }
 
-/* Starts the request in progress. Returns DONE_ALL if it is. */
+/* Starts the request in progress. Return: DONE_ALL if it is. */
 static enum done begin(struct work *work, struct client *client)
 {
 	enum started started;

@@ -190,7 +190,7 @@ static void close_connection(struct connection *connection)
 
 /* Input */
 
-/* Reads up to @size bytes. Returns their number, 0 at the end, or a negative errno. */
+/* Reads up to @size bytes. Return: their number, 0 at the end, or a negative errno. */
 static ssize_t receive(struct connection *connection, char *buffer, size_t size)
 {
 	ssize_t len;
@@ -201,7 +201,7 @@ static ssize_t receive(struct connection *connection, char *buffer, size_t size)
 	return len < 0 ? -errno : len;
 }
 
-/* Puts what is held before what is read next. Returns where to read, and how much. */
+/* Puts what is held before what is read next. Return: where to read, and how much. */
 static char *load(struct connection *connection, struct work *work, size_t *room)
 {
 	work->used = 0;
@@ -347,7 +347,7 @@ static enum done run_requests(struct connection *connection, struct work *work)
 					      command_run(work, &connection->client);
 }
 
-/* Reads once. Returns the number of bytes; 0 if there are none yet; a negative errno at the end. */
+/* Reads once. Return: the number of bytes; 0 if there are none yet; a negative errno at the end. */
 static ssize_t read_input(struct connection *connection, struct work *work)
 {
 	size_t room;
@@ -366,7 +366,7 @@ static ssize_t read_input(struct connection *connection, struct work *work)
 }
 
 /*
- * Sends, and carries out what had to wait for that. Returns false if replies are left, or if it is
+ * Sends, and carries out what had to wait for that. Return: false if replies are left, or if it is
  * the turn of other connections: all replies are sent then, and no event of the socket will come.
  */
 static bool finish(struct connection *connection, struct work *work)

@@ -23,7 +23,7 @@ static bool is_unreserved(unsigned char c)
 	       c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-/* Writes a key as in a URI. Returns the end. */
+/* Writes a key as in a URI. Return: the end. */
 static char *write_escaped(char *to, const unsigned char *key, size_t key_len)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -52,7 +52,7 @@ static int64_t expiry_of(const struct hashbelt_record *record)
 	return now.tv_sec + (int64_t)((record->ttl_ms + now.tv_nsec / 1000000 + 999) / 1000);
 }
 
-/* The line of an entry. Returns its end. */
+/* The line of an entry. Return: its end. */
 static char *write_entry(char *to, const struct hashbelt_record *record)
 {
 	to = write_escaped(mempcpy(to, "key=", 4), hashbelt_record_key(record), record->key_len);
@@ -74,7 +74,7 @@ static bool is_plain(const unsigned char *key, size_t key_len)
 	return key_len > 0;
 }
 
-/* The request that gets an entry. Returns its end. */
+/* The request that gets an entry. Return: its end. */
 static char *write_get(char *to, const struct hashbelt_record *record)
 {
 	const char *key = hashbelt_record_key(record);
@@ -89,7 +89,7 @@ static char *write_get(char *to, const struct hashbelt_record *record)
 	return mempcpy(to, "\r\n", 2);
 }
 
-/* The line of an entry for a client of the text protocol. Returns its end. */
+/* The line of an entry for a client of the text protocol. Return: its end. */
 static char *write_item(char *to, const struct hashbelt_record *record)
 {
 	int64_t expiry = expiry_of(record);

@@ -48,7 +48,7 @@ union address {
 	struct sockaddr_storage room;
 };
 
-/* Prints a message. Returns -err. */
+/* Prints a message. Return: -err. */
 __attribute__((format(printf, 2, 3)))
 static int fail(int err, const char *format, ...)
 {

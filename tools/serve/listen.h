@@ -16,7 +16,7 @@ struct options;
  * @auth:	clients have to name a user and the password first
  * @path:	of a unix socket that listen_open() has made; NULL for others
  * @device:	with @inode, the identity of that socket's file
- * @inode:	see @device
+ * @inode:	of that file as well
  */
 struct listener {
 	int fd;

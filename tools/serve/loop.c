@@ -35,7 +35,7 @@
 /* Time for clients to take their replies when the server ends. */
 #define END_SECONDS	5
 
-/* As memcached. */
+/* The text of memcached. */
 #define TOO_MANY	"ERROR Too many open connections\r\n"
 
 /**

@@ -16,7 +16,7 @@
 #define DEFAULT_ADDRESS	"127.0.0.1"
 #define DEFAULT_PORT	11211
 
-/* As memcached, a number of bytes or, with k or m behind it, KiB or MiB. */
+/* A number of bytes or, with k or m behind it, KiB or MiB: the form of memcached. */
 static int parse_size(const struct option_reader *reader, const struct option_row *row,
 		      const char *text)
 {

@@ -107,7 +107,7 @@ bool parser_word(const char **text, const char *end, struct word *word)
 	return word->len;
 }
 
-/* As strtoull(3), for a word: blanks may come before and behind the number. */
+/* strtoull(3) for a word: blanks may come before and behind the number. */
 static bool read_digits(const char *text, size_t len, bool *minus, uint64_t *number)
 {
 	const char *end = text + len, *first;
@@ -193,7 +193,7 @@ static int base64_digit(char c)
 }
 
 /*
- * Decodes base64 to @to, which may be @text, or nowhere. Returns the number of bytes, 0 for text
+ * Decodes base64 to @to, which may be @text, or nowhere. Return: the number of bytes, 0 for text
  * that is no base64.
  */
 static size_t base64_decode(const char *text, size_t len, char *to)
@@ -366,7 +366,7 @@ static enum parsed parse_store(struct request *request, struct line *line)
 	look_for_noreply(request, line);
 	if (!take_key(request, &words[1]) ||
 	    !parser_number(words[2].at, words[2].len, &flags) ||
-	    /* As in memcached, which refuses such times of all other commands. */
+	    /* The rule of memcached, which refuses such times of all other commands. */
 	    !read_signed(&words[3], 0, true, &request->exptime))
 		return refuse(request, BAD_LINE);
 	if (request->command == COMMAND_CAS &&
@@ -499,7 +499,7 @@ static enum parsed parse_watch(struct request *request, struct line *line)
 	return refuse(request, "CLIENT_ERROR watch commands not allowed");
 }
 
-/* A number behind the letter of a flag. Returns the error, or NULL. */
+/* A number behind the letter of a flag. Return: the error, or NULL. */
 static const char *flag_number(const struct word *word, uint64_t *number, const char *error)
 {
 	return parser_number(word->at + 1, word->len - 1, number) ? NULL : error;
@@ -523,7 +523,7 @@ static const char *check_flag(const struct request *request, char flag)
 	return NULL;
 }
 
-/* Takes the argument of a flag. Returns the error, or NULL. */
+/* Takes the argument of a flag. Return: the error, or NULL. */
 static const char *take_flag(struct request *request, const struct word *word)
 {
 	uint64_t version;
@@ -560,7 +560,7 @@ static const char *take_flag(struct request *request, const struct word *word)
 	}
 }
 
-/* Takes the flags of a meta command. Returns the error that memcached would name, or NULL. */
+/* Takes the flags of a meta command. Return: the error that memcached would name, or NULL. */
 static const char *take_flags(struct request *request, const struct line *line, unsigned int first)
 {
 	const char *error = NULL, *found;
@@ -592,7 +592,7 @@ static enum parsed decode(struct request *request, const struct line *line)
 	return PARSED_REQUEST;
 }
 
-/* The checks that the meta commands have in common. Returns an error, or NULL. */
+/* The checks that the meta commands have in common. Return: an error, or NULL. */
 static const char *take_meta(struct request *request, const struct line *line)
 {
 	if (!take_key(request, &line->words[1]))

@@ -17,7 +17,7 @@
 /* Space for the flags of a meta command: four numbers, an opaque, and their letters. */
 #define META_SPACE	192
 
-/* Writes a number that ends at @end. Returns where it begins. */
+/* Writes a number that ends at @end. Return: where it begins. */
 static char *number_before(char *end, uint64_t number)
 {
 	do {
@@ -93,7 +93,7 @@ static bool fail(struct work *work, const struct reply *reply, int err)
 }
 
 /*
- * The value of a get; if there was too little room for it, it is read again. Returns NULL if there
+ * The value of a get; if there was too little room for it, it is read again. Return: NULL if there
  * is none now, and @item says why, or if there is no memory, and then the result is 0.
  */
 static char *fetch(struct work *work, const struct reply *reply, struct hashbelt_item *item)
@@ -200,7 +200,7 @@ static void note_detail(const struct reply *reply, const struct hashbelt_item *i
 		detail_record(key, len, DETAIL_HIT);
 }
 
-/* Writes the line of a hit before its value. Returns where it begins. */
+/* Writes the line of a hit before its value. Return: where it begins. */
 static char *hit_line(char *value, const struct reply *reply, const struct hashbelt_item *item)
 {
 	enum command command = reply->request->command;

@@ -50,7 +50,7 @@ static struct hashbelt_item item_of(enum hashbelt_op op, const struct target *ta
 	return hashbelt_item(op, target->key, target->key_len, value, value_len);
 }
 
-/* Carries one operation out. Returns its result. */
+/* Carries one operation out. Return: its result. */
 static int run(const struct target *target, struct hashbelt_item *item)
 {
 	belt_batch(target->belt, item, 1);
@@ -141,7 +141,7 @@ static int put_initial(const struct request *request, const struct target *targe
 }
 
 /*
- * Adds in one call of the belt. Returns -EBADMSG and -EOVERFLOW also for what memcached adds to and
+ * Adds in one call of the belt. Return: -EBADMSG and -EOVERFLOW also for what memcached adds to and
  * the belt does not: numbers beyond 2^63 - 1, and with blanks.
  */
 static int add_at_once(const struct request *request, const struct target *target, struct sum *sum)

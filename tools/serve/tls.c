@@ -42,7 +42,7 @@ struct tls {
 	const char *reason;
 };
 
-/* Prints why a file cannot be used. Returns -EINVAL. */
+/* Prints why a file cannot be used. Return: -EINVAL. */
 static int fail(const char *what, const char *path)
 {
 	unsigned long code = ERR_peek_error();
@@ -168,7 +168,7 @@ struct tls *tls_accept(struct tls_context *context, int fd)
 	return tls;
 }
 
-/* Returns 0 for the end, or a negative errno, for a call of OpenSSL that returned @result. */
+/* Return: 0 for the end, or a negative errno, for a call of OpenSSL that returned @result. */
 static int outcome(struct tls *tls, int result, int error)
 {
 	switch (SSL_get_error(tls->ssl, result)) {
@@ -230,7 +230,7 @@ bool tls_pending(const struct tls *tls)
 	return !tls->failed && SSL_has_pending(tls->ssl);
 }
 
-/* Gathers bytes for a record, from @skip on. Returns where they are. */
+/* Gathers bytes for a record, from @skip on. Return: where they are. */
 static const char *gather(const struct iovec *part, int count, size_t skip, char *room,
 			  size_t *len)
 {

@@ -198,7 +198,7 @@ static void *checked(void *memory)
 	return memory;
 }
 
-/* Notes the error: the first line of @text. Returns -EIO. */
+/* Notes the error: the first line of @text. Return: -EIO. */
 static int note(struct store *store, enum status status, const char *text)
 {
 	store->status = status;
@@ -230,7 +230,7 @@ static int give_up(struct store *store, const char *what)
 
 /*
  * Waits until the connection can be read (POLLIN) or written (POLLOUT), or until @until.
- * Signals are attended to: one that asks us to end leaves @grace milliseconds. Returns 0,
+ * Signals are attended to: one that asks us to end leaves @grace milliseconds. Return: 0,
  * or -ETIMEDOUT.
  */
 static int await(struct store *store, short events, __u64 until, __u64 grace)
@@ -327,7 +327,7 @@ static int finish_connect(struct store *store)
 	return -EIO;
 }
 
-/* Notes the error of the server, as a status and a text. Returns -EAGAIN or -EIO. */
+/* Notes the error of the server, as a status and a text. Return: -EAGAIN or -EIO. */
 static int note_server_error(struct store *store, const PGresult *result)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);

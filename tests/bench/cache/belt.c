@@ -130,7 +130,7 @@ static struct shard *shard_of(const struct cache *cache, const struct object *ob
 	return &belt->shards[(hash_of(cache, object) >> 32) % cache->geometry->shards];
 }
 
-/* Returns whether the object has a mark, and sets or clears it. */
+/* Return: whether the object has a mark, and sets or clears it. */
 static bool mark(const struct cache *cache, struct object *object, bool set)
 {
 	struct belt *belt = cache->state;
@@ -269,7 +269,7 @@ static void replace(struct cache *cache, struct object *object, const struct obj
 	mark(cache, object, true);
 }
 
-/* Moves the entries of buckets that have begun to finer levels. Returns the first entry. */
+/* Moves the entries of buckets that have begun to finer levels. Return: the first entry. */
 static struct object *cascade(struct cache *cache, struct shard *shard)
 {
 	struct object *object;

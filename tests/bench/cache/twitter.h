@@ -6,7 +6,7 @@
 
 #include "trace.h"
 
-/* Returns 0; or the number of the first line that cannot be read, and an empty trace. */
+/* Return: 0; or the number of the first line that cannot be read, and an empty trace. */
 size_t twitter_read(FILE *file, struct trace *trace);
 
 #endif /* _TWITTER_H */

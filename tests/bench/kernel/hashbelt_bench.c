@@ -255,7 +255,7 @@ static __always_inline int table_get(struct rhashtable *table, const struct call
 	return err;
 }
 
-/* Inserts an object, or gives it the place of that with its key. Returns 0 or an error. */
+/* Inserts an object, or gives it the place of that with its key. Return: 0 or an error. */
 static __always_inline int insert(struct rhashtable *table, struct object *object,
 				  const bool is_timed)
 {
@@ -573,7 +573,7 @@ static int is_less(const void *a, const void *b)
 	return *(const u64 *)a < *(const u64 *)b ? -1 : *(const u64 *)a > *(const u64 *)b;
 }
 
-/* The caches take turns. Returns 0 or an error. @cost: of a call, by cache, in nanoseconds. */
+/* The caches take turns. Return: 0 or an error. @cost: of a call, by cache, in nanoseconds. */
 static int measure_slices(const struct operation *op, u64 count, u64 cost[CACHES])
 {
 	unsigned int round, i;
@@ -593,7 +593,7 @@ static int measure_slices(const struct operation *op, u64 count, u64 cost[CACHES
 	return err;
 }
 
-/* As measure_slices(), with one long slice for each cache. */
+/* measure_slices() with one long slice for each cache. */
 static int measure_flow(const struct operation *op, u64 count, u64 cost[CACHES])
 {
 	unsigned int i, n;

@@ -322,7 +322,7 @@ static void print_titles(void)
 	printf(" bound\n");
 }
 
-/* As many entries as there are room for, if they all have the mean size. */
+/* The number of entries for which there is room, if they all have the mean size. */
 static size_t expected_entries(const struct trace *trace, uint64_t bytes)
 {
 	double sum = 0;

@@ -42,7 +42,7 @@ static struct json_object *request_object(const struct hashbelt_event *event)
 	return found;
 }
 
-/* Reads what is queued into the buffer of a handle. Returns 0, or -EAGAIN if there is nothing. */
+/* Reads what is queued into the buffer of a handle. Return: 0, or -EAGAIN if there is nothing. */
 static int read_more(struct handle *handle)
 {
 	int fd = hashbelt_fd(handle->belt);
@@ -58,7 +58,7 @@ static int read_more(struct handle *handle)
 	return len < 0 ? len : 0;
 }
 
-/* The next event of a handle. Returns 0, -EAGAIN, or another error. */
+/* The next event of a handle. Return: 0, -EAGAIN, or another error. */
 static int next_event(struct handle *handle)
 {
 	int err;

@@ -69,7 +69,7 @@ static bool check(struct step *step, int err, char *wrong, size_t size)
 	return save(step, wrong, size);
 }
 
-/* Carries out a step. Returns whether it did what the case says. */
+/* Carries out a step. Return: whether it did what the case says. */
 static bool carry_out(struct run *run, struct json_object *members, char *wrong, size_t size)
 {
 	struct step step = { .run = run, .members = members };
@@ -90,7 +90,7 @@ static bool carry_out(struct run *run, struct json_object *members, char *wrong,
 	return passed;
 }
 
-/* Runs the steps of a case. Returns whether the case holds. */
+/* Runs the steps of a case. Return: whether the case holds. */
 static bool run_steps(struct run *run, struct json_object *steps, char *wrong, size_t size)
 {
 	struct json_object *step;
@@ -118,7 +118,7 @@ static void destroy(void)
 	hashbelt_close(belt);
 }
 
-/* Runs a case on a belt of its own. Returns whether it holds. */
+/* Runs a case on a belt of its own. Return: whether it holds. */
 static bool run_case(struct json_object *members, char *wrong, size_t size)
 {
 	struct run run = {
