@@ -23,20 +23,15 @@
 #define ALLOC_TRIES	4
 
 /*
- * Eviction helps after an allocation has failed at the limit of an account or the module. If the
- * system or a cgroup has no memory, the belt's entries may be charged to others: that is left to
- * the shrinker.
+ * Evicts some entries, and waits until they are freed. That helps after an allocation has failed at
+ * the limit of an account or the module. After -ENOMEM the system or a cgroup is short, and the
+ * belt's entries may be charged to others: that is left to the shrinker. False: the allocation is
+ * to fail.
  */
-static bool may_evict(const struct hashbelt_belt *belt, int err)
-{
-	return err != -ENOMEM && hb_frees_by_evicting(belt);
-}
-
-/* Evicts some entries, and waits until they are freed. False: the allocation is to fail. */
 static bool evict_some(struct hashbelt_belt *belt, int err)
 {
-	return may_evict(belt, err) && hb_evict(belt, HASHBELT_EVICTED, HB_BATCH) &&
-	       !hb_limbo_flush(belt);
+	return err != -ENOMEM && hb_frees_by_evicting(belt) &&
+	       hb_evict(belt, HASHBELT_EVICTED, HB_BATCH) && !hb_limbo_flush(belt);
 }
 
 /* Allocates an entry of any kind, and makes room for it. Context: may sleep. */

@@ -276,12 +276,6 @@ u64 hb_wait_until(struct hashbelt_belt *belt, u64 wait_ms)
 	return HASHBELT_WAIT_UNTIL | (hb_clock_now(&belt->clock) + wait_ms * NSEC_PER_MSEC);
 }
 
-/* The belt time when a wait ends; @wait_ms is from hb_wait_until(). */
-static u64 wait_end(u64 wait_ms)
-{
-	return wait_ms == HASHBELT_TTL_NEVER ? HB_NEVER : wait_ms & ~HASHBELT_WAIT_UNTIL;
-}
-
 static enum hrtimer_restart alarm_expired(struct hrtimer *timer)
 {
 	wake_up_process(container_of(timer, struct hb_waiter, timer)->task);
@@ -375,7 +369,8 @@ static int acquire_and_wait(struct hb_shard *shard, struct hb_acquire *acquire,
 	int err;
 
 	acquire->wait_ms = hb_wait_until(belt, acquire->wait_ms);
-	waiter.until = wait_end(acquire->wait_ms);
+	waiter.until = acquire->wait_ms == HASHBELT_TTL_NEVER ? HB_NEVER :
+			acquire->wait_ms & ~HASHBELT_WAIT_UNTIL;
 	waiter.spare = hb_waitpoint_alloc(belt, lease->hash & HB_HASH, lease->data,
 					  lease->key_len);
 	if (IS_ERR(waiter.spare))

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "array_size.h"
 #include "init_process.h"
 
 /* A shell adds it to the number of the signal that has ended a program. */
@@ -33,7 +34,7 @@ void init_process_begin(void)
 
 	if (getpid() != 1)
 		return;
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler == SIG_DFL)
 			sigaction(signals[i], &action, NULL);
 	signal(SIGCHLD, SIG_IGN);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array_size.h"
 #include "metrics.h"
 
 /* The value of a label: quotes, backslashes and line ends are escaped. */
@@ -65,7 +66,7 @@ static void print(FILE *file, const struct metrics *metrics)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(families); i++)
 		print_family(file, metrics, families[i].name, families[i].type, families[i].help,
 			     families[i].value);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "array_size.h"
 #include "target.h"
 
 #define DEFAULT_HOST	"localhost"
@@ -251,7 +252,7 @@ bool target_parse(struct target *target, const char *url, char *problem)
 	size_t i, len;
 
 	*target = (struct target){ 0 };
-	for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(schemes); i++) {
 		len = strlen(schemes[i].scheme);
 		if (strncmp(url, schemes[i].scheme, len))
 			continue;

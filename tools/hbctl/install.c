@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "array_size.h"
 #include "install.h"
 
 /* The sources for DKMS: the part of their path before the version. */
@@ -219,7 +220,7 @@ bool install_find_rule(struct install_rule *rule)
 	bool found = false;
 	size_t i;
 
-	for (i = 0; i < sizeof(directories) / sizeof(*directories) && !found; i++) {
+	for (i = 0; i < ARRAY_SIZE(directories) && !found; i++) {
 		make_path(pattern, "%s/udev/rules.d/" INSTALL_RULE, directories[i]);
 		if (access(pattern, F_OK))
 			continue;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array_size.h"
 #include "stats.h"
 
 /* Prefixes end here. */
@@ -168,7 +169,7 @@ static const char * const names[] = {
 	"bytes_written",
 };
 
-_Static_assert(sizeof(names) / sizeof(*names) == COUNTERS_COUNT, "each counter has a name");
+_Static_assert(ARRAY_SIZE(names) == COUNTERS_COUNT, "each counter has a name");
 
 /**
  * counter_name() - the name of a counter
