@@ -190,7 +190,7 @@ struct hashbelt_batch {
 #define HASHBELT_EVICT		0x04	/* when full: see "Limits" below; else ENOSPC */
 #define HASHBELT_PINNED		0x08	/* gives up nothing under memory pressure */
 #define HASHBELT_WIPE		0x10	/* keys and values are overwritten when freed */
-#define HASHBELT_EVICT_DEADLINE	0x20	/* with HASHBELT_EVICT: read or not, by deadline */
+/* 0x20 was an order of eviction. It returns EINVAL, and is not used again. */
 
 /* Well-known policies. */
 #define HASHBELT_POLICY_STANDARD	HASHBELT_KEEP_ON_PUT
@@ -283,7 +283,7 @@ enum hashbelt_kind {
  * @ttl_ms:	the belt's time-to-live, 1 to HASHBELT_TTL_MAX_MS; 0: the default.
  *		Present entries keep their deadlines
  * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0: the default
- * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_EVICT_DEADLINE. SET: HASHBELT_PINNED needs
+ * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE. SET: HASHBELT_PINNED needs
  *		CAP_SYS_RESOURCE (EPERM) on a belt that was created without it by a task
  *		without that capability
  * @mode:	rights to read (r) and write (w): permission bits as of a file, at
@@ -319,12 +319,12 @@ enum hashbelt_kind {
  * deadlines, to within a bucket. One that was read, touched or put again since it passed last
  * stays, also in the following laps as long as each of them evicts at least half as many entries as
  * there are. One that was put soon after its key had expired or been evicted stays at least once.
- * Others are evicted. With HASHBELT_EVICT_DEADLINE the entry nearest its deadline is evicted, read
- * or not. Memory pressure takes entries in the same order, and without HASHBELT_EVICT by deadline.
- * Room that a put has made is reserved for it, and counts as used. Events of other reasons count
- * only against the queue's limits: @max_events, and @max_bytes once more, unacknowledged events
- * included. At a limit of the queue the oldest queued events are dropped and counted. Limits below
- * the present usage evict nothing: the belt is full, and surplus events are dropped.
+ * Others are evicted. Memory pressure takes entries in the same order, and without HASHBELT_EVICT
+ * by deadline. Room that a put has made is reserved for it, and counts as used. Events of other
+ * reasons count only against the queue's limits: @max_events, and @max_bytes once more,
+ * unacknowledged events included. At a limit of the queue the oldest queued events are dropped and
+ * counted. Limits below the present usage evict nothing: the belt is full, and surplus events are
+ * dropped.
  */
 struct hashbelt_settings {
 	char name[HASHBELT_NAME_SIZE];

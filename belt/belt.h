@@ -256,8 +256,6 @@ struct hb_crew {
  * @floor:	versions up to this one are cleared; written under all shards' locks
  * @shard_bits:	log2 of the number of shards; constant
  * @dead:	the belt is destroyed and takes no entries; written under all shards' locks
- * @unread:	a full belt evicts entries that were not read, so reads set HB_READ; written under
- *		all shards' locks
  * @overwrites:	a put may copy its value into the entry that is there; written under all shards'
  *		locks, and never set again once it is false. Not on a belt whose gets refresh:
  *		without the shard's lock they could not tell which of two values they refresh
@@ -307,7 +305,6 @@ struct hashbelt_belt {
 	u64 floor;
 	unsigned int shard_bits;
 	bool dead;
-	bool unread;
 	bool overwrites;
 	struct hb_settings settings;
 	u64 id;
@@ -439,6 +436,12 @@ static inline u64 hb_ms_left(u64 deadline, u64 now)
 	if (deadline == HB_NEVER)
 		return HASHBELT_TTL_NEVER;
 	return div_u64(deadline - now + NSEC_PER_MSEC - 1, NSEC_PER_MSEC);
+}
+
+/* A full belt evicts entries that were not read, so reads set HB_READ. */
+static inline bool hb_evicts(const struct hashbelt_belt *belt)
+{
+	return READ_ONCE(belt->settings.policy) & HASHBELT_EVICT;
 }
 
 static inline bool hb_is_dead(const struct hashbelt_belt *belt)

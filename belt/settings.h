@@ -19,7 +19,7 @@ struct hb_account;
  * struct hashbelt_config - what a belt is made with
  * @ttl:	nanoseconds, up to HASHBELT_TTL_MAX_MS; 0 for 5 minutes
  * @grace:	how long entries stay beyond their deadlines, nanoseconds
- * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_EVICT_DEADLINE
+ * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE
  * @handler:	HASHBELT_DROP, HASHBELT_NOTIFY or HASHBELT_REINSERT: for expired entries
  * @reasons:	HASHBELT_REPORT() bits: the reported reasons, unless @handler is HASHBELT_DROP; 0:
  *		HASHBELT_REPORT_DEFAULT

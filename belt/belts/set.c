@@ -15,7 +15,7 @@
 #include "worker.h"
 
 #define POLICY_ALL	(HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT | HASHBELT_EVICT | \
-			 HASHBELT_PINNED | HASHBELT_WIPE | HASHBELT_EVICT_DEADLINE)
+			 HASHBELT_PINNED | HASHBELT_WIPE)
 
 #define GEOMETRY_FIELDS	(HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE)
 #define LIMIT_FIELDS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
@@ -169,8 +169,7 @@ static void set_policy(struct hashbelt_belt *belt, u32 policy)
 	 * version of the last put that overwrote.
 	 */
 	smp_store_release(&belt->settings.policy, policy);
-	WRITE_ONCE(belt->unread, policy & HASHBELT_EVICT && !(policy & HASHBELT_EVICT_DEADLINE));
-	WRITE_ONCE(belt->index.remembers, belt->unread);
+	WRITE_ONCE(belt->index.remembers, policy & HASHBELT_EVICT);
 }
 
 /* While no other task knows the belt. */

@@ -121,7 +121,7 @@ static __always_inline void hb_end_hit(struct hashbelt_belt *belt, struct hashbe
 				       struct hashbelt_item *item, u64 now, struct hb_seen seen)
 {
 	if (likely(!(item->how & HASHBELT_NO_REFRESH))) {
-		if (READ_ONCE(belt->unread))
+		if (hb_evicts(belt))
 			hb_set_read(entry);
 		hb_count(belt, HASHBELT_STAT_HITS);
 	}

@@ -29,7 +29,7 @@ int hb_touch(struct hashbelt_belt *belt, const void *key, u32 key_len, struct ha
 		is = entry ? hb_set_deadline(belt, entry, now, to, seen) : HB_GONE;
 	} while (is == HB_ELSEWHERE);
 	if (is > now) {
-		if (READ_ONCE(belt->unread))
+		if (hb_evicts(belt))
 			hb_set_read(entry);
 		item->flags = flags;
 		item->ttl_ms = hb_ms_left(is, now);

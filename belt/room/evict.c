@@ -3,10 +3,10 @@
  * Eviction: making room in a belt that is full.
  *
  * Entries that have expired leave first, also where the belt does not evict (reclaim.c). Then plain
- * entries leave: in the order of the hands (hand.c), or with HASHBELT_EVICT_DEADLINE in that of
- * their deadlines (nearest.c). Fill leases and requests leave when no plain entry is left: a fill
- * lease that left early would let all callers that miss its key fill it. Events that wait leave
- * last.
+ * entries leave: in the order of the hands (hand.c), or from a belt that does not evict, under
+ * memory pressure, in that of their deadlines (nearest.c). Fill leases and requests leave when no
+ * plain entry is left: a fill lease that left early would let all callers that miss its key fill
+ * it. Events that wait leave last.
  */
 #include <linux/minmax.h>
 #include <linux/mutex.h>
@@ -30,7 +30,7 @@ static size_t evict_live(struct hashbelt_belt *belt, enum hb_class class,
 			 enum hashbelt_reason reason, const struct hashbelt_entry *put,
 			 unsigned int *passes)
 {
-	if (class != HB_PLAIN || !READ_ONCE(belt->unread))
+	if (class != HB_PLAIN || !hb_evicts(belt))
 		return hb_evict_nearest(belt, class, reason, HB_NEVER, put);
 	return hb_evict_by_hand(belt, reason, put, passes);
 }
@@ -45,7 +45,7 @@ size_t hb_evict_class(struct hashbelt_belt *belt, enum hb_class class,
 {
 	size_t size = 0;
 
-	if (class == HB_PLAIN && READ_ONCE(belt->unread))
+	if (class == HB_PLAIN && hb_evicts(belt))
 		size = hb_evict_expired(belt, class, reason, put);
 	return size ?: evict_live(belt, class, reason, put, passes);
 }
@@ -153,7 +153,7 @@ static bool evict_for(struct hashbelt_belt *belt, const struct hashbelt_entry *p
 	if (hb_evict_expired(belt, HB_PLAIN, HASHBELT_EVICTED, put) ||
 	    hb_evict_expired(belt, HB_LEASES, HASHBELT_EVICTED, put))
 		return true;
-	if (READ_ONCE(belt->settings.policy) & HASHBELT_EVICT)
+	if (hb_evicts(belt))
 		return evict_live(belt, HB_PLAIN, HASHBELT_EVICTED, put, &passes) ||
 		       evict_live(belt, HB_LEASES, HASHBELT_EVICTED, put, &passes) ||
 		       hb_event_drop_oldest(belt);
@@ -188,14 +188,13 @@ bool hb_make_room(struct hashbelt_belt *belt, const struct hashbelt_entry *put,
 	hb_room_reserve(&belt->usage, room, hb_cost(put));
 	if (taken)
 		return true;
-	return READ_ONCE(belt->settings.policy) & HASHBELT_EVICT && !is_exhausted(belt, put, room);
+	return hb_evicts(belt) && !is_exhausted(belt, put, room);
 }
 
 /* Evicting an entry of the belt frees its memory: it does not stay as an event. */
 bool hb_frees_by_evicting(const struct hashbelt_belt *belt)
 {
-	return READ_ONCE(belt->settings.policy) & HASHBELT_EVICT &&
-	       !hb_reports(belt, HASHBELT_EVICTED);
+	return hb_evicts(belt) && !hb_reports(belt, HASHBELT_EVICTED);
 }
 
 /* True if a put that adds an entry is to call hb_evict_ahead() afterwards. */

@@ -89,12 +89,12 @@ static bool evict_in(struct hb_shard *shard)
 	struct hashbelt_entry *entry;
 	u64 now, deadline;
 
-	if (!(READ_ONCE(shard->belt->settings.policy) & HASHBELT_EVICT))
+	if (!hb_evicts(shard->belt))
 		return hb_frees_by_expiring(shard->belt) && hb_expire_hidden(shard);
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&shard->belt->clock);
 	entry = hb_nearest_entry(shard, HB_PLAIN, now, &deadline);
-	if (entry && shard->belt->unread && deadline > now)
+	if (entry && hb_evicts(shard->belt) && deadline > now)
 		entry = hb_find_unread(shard, &search, now);
 	if (entry)
 		hb_evict_entry(shard, entry, now, HASHBELT_EVICTED);

@@ -19,7 +19,6 @@ def create(settings):
     policy = abi.KEEP_ON_PUT if settings.pop("on_put", "") == "keep" else 0
     policy |= abi.REFRESH_ON_GET if settings.pop("refresh_on_get", False) else 0
     policy |= abi.EVICT if settings.pop("when_full", "") == "evict" else 0
-    policy |= abi.EVICT_DEADLINE if settings.pop("evict", "") == "deadline" else 0
     policy |= abi.PINNED if settings.pop("pinned", False) else 0
     reasons = sum(1 << hashbelt.Reason[reason.upper()] for reason in settings.pop("report", []))
     handler = getattr(abi, settings.pop("on_expire", "drop").upper())

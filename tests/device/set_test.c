@@ -189,7 +189,7 @@ static void test_wrong(void)
 		{ .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_NEVER },
 		{ .fields = HASHBELT_SET_BUCKETS, .buckets = 1 },
 		{ .fields = HASHBELT_SET_BUCKETS, .buckets = 65537 },
-		{ .fields = HASHBELT_SET_POLICY, .policy = 0x40 },
+		{ .fields = HASHBELT_SET_POLICY, .policy = 0x20 },
 		{ .fields = HASHBELT_SET_HANDLER, .handler = 3 },
 		{ .fields = HASHBELT_SET_REASONS, .reasons = 1 },
 		{ .fields = HASHBELT_SET_REASONS, .reasons = 0x100 },

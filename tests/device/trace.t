@@ -38,7 +38,7 @@ belt() {
 }
 
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing || exit 1
-./hbctl create traced --ttl 1m --max-entries 2 --evict deadline || exit 1
+./hbctl create traced --ttl 1m --max-entries 2 --when-full evict || exit 1
 belt halt
 id=$(./hbctl --json info traced | sed 's/.*"id": *\([0-9]*\).*/\1/')
 echo 1 >$tracing/events/hashbelt/enable
@@ -52,6 +52,9 @@ watch belt get a
 traced "a get that finds an entry is traced as a hit" "hashbelt_get: belt=$id key=61 hit=1 version=[1-9][0-9]* gone=0"
 watch belt get nothere
 traced "a get that finds no entry is traced as a miss" "hashbelt_get: belt=$id key=6e6f7468657265 hit=0 version=0 gone=0"
+# An entry that was read would stay.
+belt rm a
+belt put a 12345
 belt put b 2 --ttl 1h
 watch belt put c 3
 traced "an eviction is traced with key, version and deadline" "hashbelt_evict: belt=$id key=61 version=[1-9][0-9]* deadline_ns=[1-9][0-9]* reason=2"

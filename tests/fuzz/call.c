@@ -546,7 +546,6 @@ static uint64_t likely_word(const struct field *field, uint64_t *random)
 	static const unsigned int policies[] = {
 		0, 0, HASHBELT_REFRESH_ON_GET, HASHBELT_KEEP_ON_PUT, HASHBELT_EVICT,
 		HASHBELT_PINNED, HASHBELT_PINNED | HASHBELT_WIPE,
-		HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE,
 	};
 	static const unsigned int modes[] = { 0600, 0666, 0666, 0660, 0444, 0222, 0, 0640 };
 

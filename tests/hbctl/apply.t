@@ -36,7 +36,6 @@ max-entries = 5
 max-bytes = 64k
 max-events = none
 when-full = evict
-evict = deadline
 pinned = yes
 wipe = yes
 mode = 0660
@@ -45,7 +44,7 @@ group = nogroup
 [plain]
 .
 is 'apply --dry-run prints the missing belts with their settings' 0 \
-	'create all: ttl = 1m, grace = 90s, buckets = 7, policy = updating, on-expire = reinsert, report = removed,expired, consumers = owner, max-entries = 5, max-bytes = 64k, max-events = none, when-full = evict, evict = deadline, pinned = yes, wipe = yes, mode = 0660, group = nogroup
+	'create all: ttl = 1m, grace = 90s, buckets = 7, policy = updating, on-expire = reinsert, report = removed,expired, consumers = owner, max-entries = 5, max-bytes = 64k, max-events = none, when-full = evict, pinned = yes, wipe = yes, mode = 0660, group = nogroup
 create plain' '' hbctl apply --dry-run "$conf"
 is 'apply --dry-run makes no belt' 3 '' "there is no belt 'plain', *" hbctl info plain
 is 'apply --check exits with 1 if a belt is missing' 1 '' \
@@ -63,7 +62,6 @@ buckets = 7
 refresh-on-get = yes
 on-put = replace
 when-full = evict
-evict = deadline
 pinned = yes
 wipe = yes
 on-expire = reinsert
@@ -81,7 +79,6 @@ buckets = 3
 refresh-on-get = no
 on-put = replace
 when-full = reject
-evict = unread
 pinned = no
 wipe = no
 on-expire = drop
@@ -132,8 +129,9 @@ hbctl apply "$conf"
 shows 'apply of a policy leaves the other bits of the policy' jobs 'refresh-on-get = yes' \
 	'on-put = replace' 'pinned = yes' 'when-full = evict'
 printf '[jobs]\nevict = deadline\n' >"$conf"
-is 'apply of another order of eviction prints it' 0 'set jobs: evict = unread -> deadline' '' \
-	hbctl apply --dry-run "$conf"
+is 'apply of a file with the setting evict of older versions exits with 2' 2 '' \
+	"$conf:2: apply: there is no setting 'evict' any more: delete it, and set when-full to evict *" \
+	hbctl apply "$conf"
 printf '[jobs]\nmax-entries = none\nmax-events = 0\ngrace = 0\n' >"$conf"
 hbctl apply "$conf"
 shows 'apply takes a limit off' jobs 'max-entries = none' 'max-events = none' 'grace = none'

@@ -46,7 +46,6 @@ max-entries = 5
 max-bytes = 64k
 max-events = none
 when-full = evict
-evict = unread
 pinned = yes
 wipe = no
 mode = 0660

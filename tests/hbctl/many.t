@@ -92,7 +92,7 @@ is 'load on a terminal draws a bar for the bytes that it has read' 0 \
 	screen_of hbctl -b alike load "$temporary/some"
 
 # dump and load
-belt source --ttl 10m --grace 1m --buckets 5 --policy updating --evict deadline --wipe \
+belt source --ttl 10m --grace 1m --buckets 5 --policy updating --when-full evict --wipe \
 	--on-expire notify --report expired,removed --consumers owner --max-entries 100 \
 	--max-bytes 1M --max-events none --mode 0640
 on put a 1 --ttl 100s
@@ -103,7 +103,7 @@ hbctl -b source dump | sort >"$temporary/wanted"
 on dump | sort >"$temporary/out"
 result 'dump of the copy prints the dump of the belt' "$(same)"
 settings='#settings --ttl=10m --grace=1m --buckets=5 --refresh-on-get=yes --on-put=replace'
-settings="$settings --when-full=evict --evict=deadline --pinned=no --wipe=yes --on-expire=notify"
+settings="$settings --when-full=evict --pinned=no --wipe=yes --on-expire=notify"
 settings="$settings --report=expired,removed --consumers=owner --max-entries=100"
 settings="$settings --max-bytes=1M --max-events=none --mode=0640 --group=0 --window=off"
 like 'dump --settings begins with the settings of the belt' 0 "$settings*" '' \
@@ -117,11 +117,19 @@ is 'load of a dump with settings puts into a belt that is there' 0 \
 	'{"loaded":2,"kept":0,"expired":0}' '' on load "$temporary/dump" --json
 like 'load leaves the settings of a belt that is there' 0 '#settings --ttl=5m *' '' \
 	on dump --settings
+hbctl destroy made
+sed '1s/ --pinned/ --evict=unread&/' "$temporary/dump" >"$temporary/older"
+is 'load of a dump by an older version makes the belt' 0 '{"loaded":2,"kept":0,"expired":0}' '' \
+	hbctl -b made load "$temporary/older" --json
+hbctl destroy made
+sed '1s/ --pinned/ --evict=deadline&/' "$temporary/dump" >"$temporary/older"
+is 'load of a dump with the order of eviction deadline makes no belt' 4 '' \
+	"$temporary/older:1: load: there is no setting 'evict' any more: delete it, *" \
+	hbctl -b made load "$temporary/older"
 hbctl create plain
 hbctl destroy copy
 is 'load makes a belt with default settings from a dump of one' 0 '' '' \
 	sh -c 'hbctl -b plain dump --settings | hbctl -b copy load 2>&1'
-hbctl destroy made
 is 'load without settings into a missing belt exits with 3' 3 '' \
 	"there is no belt 'made', or you have no right to it: *" \
 	hbctl -b made load "$temporary/some"

@@ -12,19 +12,19 @@ set -u
 
 # create with all options
 json 'create --json with all options prints them' 0 \
-	'{"name":"all","entries":0,"bytes":N,"ttl_ms":60000,"interval_ns":10000000000,"buckets":7,"levels":1,"policy":"updating","refresh_on_get":true,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0660","uid":0,"gid":65534,"access":["read","write","own"],"when_full":"evict","evict":"unread","pinned":true,"wipe":true,"on_expire":"reinsert","report":["expired","removed"],"max_entries":5,"max_bytes":65536,"max_events":7,"grace_ms":90000,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0}' '' \
+	'{"name":"all","entries":0,"bytes":N,"ttl_ms":60000,"interval_ns":10000000000,"buckets":7,"levels":1,"policy":"updating","refresh_on_get":true,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0660","uid":0,"gid":65534,"access":["read","write","own"],"when_full":"evict","pinned":true,"wipe":true,"on_expire":"reinsert","report":["expired","removed"],"max_entries":5,"max_bytes":65536,"max_events":7,"grace_ms":90000,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0}' '' \
 	hbctl create all --ttl 1m --buckets 7 --policy updating --mode 0660 \
 	--on-expire reinsert --report removed,expired --max-entries 5 --max-bytes 64k \
 	--max-events 7 --grace 90s --when-full evict --pinned --wipe --group nogroup --json
 
 # the settings of a belt that gives a few, or none
 json 'create --json prints the default settings' 0 \
-	'{"name":"json","entries":0,"bytes":N,"ttl_ms":300000,"interval_ns":150000000000,"buckets":3,"levels":1,"policy":"timecache","refresh_on_get":false,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0600","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","evict":"unread","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0}' \
+	'{"name":"json","entries":0,"bytes":N,"ttl_ms":300000,"interval_ns":150000000000,"buckets":3,"levels":1,"policy":"timecache","refresh_on_get":false,"keep_on_put":false,"now_ns":N,"halted":false,"wake_ns":null,"table":N,"mode":"0600","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0}' \
 	'' hbctl create json --json
 hbctl create few --ttl 90s --buckets 10 --policy standard --mode 0640
 hbctl -b few halt
 json 'info --json prints all fields of a new belt' 0 \
-	'{"name":"few","entries":0,"bytes":N,"ttl_ms":90000,"interval_ns":10000000000,"buckets":10,"levels":1,"policy":"standard","refresh_on_get":false,"keep_on_put":true,"now_ns":N,"halted":true,"wake_ns":null,"table":N,"mode":"0640","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","evict":"unread","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0,"bucket_entries":[0,0,0,0,0,0,0,0,0,0,0]}' \
+	'{"name":"few","entries":0,"bytes":N,"ttl_ms":90000,"interval_ns":10000000000,"buckets":10,"levels":1,"policy":"standard","refresh_on_get":false,"keep_on_put":true,"now_ns":N,"halted":true,"wake_ns":null,"table":N,"mode":"0640","uid":0,"gid":0,"access":["read","write","own"],"when_full":"reject","pinned":false,"wipe":false,"on_expire":"drop","report":["expired","evicted","pressure"],"max_entries":null,"max_bytes":null,"max_events":1048576,"grace_ms":0,"window_bytes":null,"locks":0,"requests":0,"used_entries":0,"used_bytes":0,"queued":0,"queued_bytes":0,"in_flight":0,"sequence":0,"id":N,"window_used":0,"bucket_entries":[0,0,0,0,0,0,0,0,0,0,0]}' \
 	'' hbctl info few --json
 hbctl -b few put a 1
 like 'info prints all settings and a bar for each bucket' 0 'name:         few
@@ -95,10 +95,6 @@ made '--max-bytes takes bytes' '"max_bytes":4096' --max-bytes 4096
 made '--max-bytes takes mebibytes' '"max_bytes":10485760' --max-bytes 10M
 made '--max-bytes takes gibibytes' '"max_bytes":2147483648' --max-bytes 2g
 made '--pinned yes and --wipe no take a word' '"pinned":true,"wipe":false' --pinned yes --wipe no
-made '--evict deadline alone means --when-full evict' \
-	'"when_full":"evict","evict":"deadline"' --evict deadline
-made '--evict deadline with --when-full reject makes no belt that evicts' \
-	'"when_full":"reject","evict":"deadline"' --evict deadline --when-full reject
 made '--pinned=no and --wipe=yes take a word after =' \
 	'"pinned":false,"wipe":true' --pinned=no --wipe=yes
 made '--pinned before another option means yes' '"pinned":true,"wipe":true' --pinned --wipe
@@ -144,8 +140,6 @@ sets '--refresh-on-get changes this half of the policy' \
 sets '--on-put changes this half of the policy' \
 	's/"mixed"/"updating"/; s/put":true/put":false/' --on-put replace
 sets '--when-full changes the policy' 's/"reject"/"evict"/' --when-full evict
-sets '--evict deadline changes the order' 's/"unread"/"deadline"/' --evict deadline
-sets '--evict unread changes the order back' 's/"deadline"/"unread"/' --evict unread
 sets '--pinned pins the belt' 's/"pinned":false/"pinned":true/' --pinned
 sets '--wipe yes turns wiping on' 's/"wipe":false/"wipe":true/' --wipe yes
 sets '--pinned no unpins the belt' 's/"pinned":true/"pinned":false/' --pinned no
@@ -223,7 +217,7 @@ is 'put of a new key exits with 0 after set --when-full evict' 0 '' '' on put c 
 is 'size after a put that evicts is max_entries' 0 2 '' on size
 like 'info prints limits and what is used of them' 0 '*max entries:  2, 2 used
 max bytes:    none, * used
-when full:    evict unread: *' '' on info
+when full:    evict: *' '' on info
 belt tight --max-bytes 4k
 is 'put beyond max_bytes exits with 4' 4 '' \
 	"belt 'tight' can never hold 5001 bytes of key and value and *: raise its max_bytes of 4096; *" \

@@ -58,8 +58,6 @@ is 'info -o prints the belt as a row' 0 'NAME     TTL
 small  1m30s' '' hbctl info small -o name,ttl
 like 'info --noheadings prints the default columns of belts' 0 \
 	'small * 0 * 1m30s * 3  timecache  0600  0:0 *halted *-' '' hbctl info small --noheadings
-is 'belts -o evict prints which entry a belt evicts' 0 'small -
-wide unread' '' sh -c 'hbctl belts --raw --noheadings -o name,evict | grep -v default'
 is 'an unknown column exits with 2, and the message lists the columns' 2 '' \
 	"locks: -o: there is no column 'size', only TOKEN, HELD, LEFT, OWNER, NAME, BOUND *" \
 	hbctl locks -o token,size

@@ -209,9 +209,6 @@ is 'set --report with a comma at the end exits with 2' 2 '' "set: --report: '' $
 is 'create --when-full x exits with 2' 2 '' \
 	"create: --when-full: 'x' is neither 'evict' nor 'reject' *" \
 	hbctl create x --when-full x
-is 'create --evict x exits with 2' 2 '' \
-	"create: --evict: 'x' is neither 'deadline' nor 'unread' *" \
-	hbctl create x --evict x
 is 'create --pinned=maybe exits with 2' 2 '' \
 	"create: --pinned: 'maybe' is neither 'yes' nor 'no' *" \
 	hbctl create x --pinned=maybe

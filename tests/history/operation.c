@@ -311,8 +311,7 @@ static void any_belt(struct history *history, enum theme theme)
 	if (one_in(5))
 		settings->handler = HASHBELT_REINSERT;
 	if (theme == EVICTING)
-		settings->policy |= HASHBELT_EVICT |
-				    (one_in(2) ? HASHBELT_EVICT_DEADLINE : 0);
+		settings->policy |= HASHBELT_EVICT;
 	/* An entry could expire, be reinserted and be evicted before a scan sees it. */
 	if (theme == EVICTING && settings->handler == HASHBELT_REINSERT)
 		settings->handler = HASHBELT_NOTIFY;

@@ -336,18 +336,16 @@ static void a_long_ttl_takes_the_levels_that_it_needs(struct kunit *test)
 	}
 }
 
-static const u32 index_cases[] = { 0, HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE, HASHBELT_EVICT };
+static const u32 index_cases[] = { 0, HASHBELT_EVICT };
 
 static void index_case_name(const u32 *policy, char *name)
 {
-	const char *order = *policy & HASHBELT_EVICT_DEADLINE ? "by deadline" : "unread";
-
-	strscpy(name, *policy ? order : "evicts nothing", KUNIT_PARAM_DESC_SIZE);
+	strscpy(name, *policy ? "evicts" : "evicts nothing", KUNIT_PARAM_DESC_SIZE);
 }
 
 KUNIT_ARRAY_PARAM(index, index_cases, index_case_name);
 
-/* Only "unread" wants a ghost for each chain. The 1024 that each belt has are in its shell. */
+/* Only a belt that evicts wants a ghost for each chain. Its shell has 1024, in each belt. */
 static u64 ghost_bytes(u32 policy, u64 chains)
 {
 	return policy == HASHBELT_EVICT && chains > 1024 ? 2 * chains : 0;

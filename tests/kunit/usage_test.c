@@ -46,7 +46,7 @@ static void change_something(struct hashbelt_belt *belt, u32 random)
 	struct hashbelt_config config = {
 		.ttl = (1 + random % 1000) * SEC,
 		.buckets = 2 + random % 50,
-		.policy = random % 3 ? HASHBELT_EVICT | (random & HASHBELT_EVICT_DEADLINE) : 0,
+		.policy = random % 3 ? HASHBELT_EVICT : 0,
 		.handler = random % 3,
 		.reasons = random % 2 ? HASHBELT_REPORT_ALL : 0,
 		.max_entries = random % 5 ? 50 + random % 200 : 0,

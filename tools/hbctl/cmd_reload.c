@@ -275,12 +275,15 @@ static enum status restore_settings(struct request *request, struct saved *saved
 	struct text_line line = { .most = LINE_MAX_BYTES };
 	enum text_line_end end = text_line_read(&line, saved->file);
 
-	if (end == TEXT_LINE_MEMORY)
+	if (end == TEXT_LINE_MEMORY) {
 		status = fail(STATUS_ERROR, "out of memory");
-	else if (end != TEXT_LINE_WHOLE || !line_is(line.text, line.len, SETTINGS_MARK))
+	} else if (end != TEXT_LINE_WHOLE || !line_is(line.text, line.len, SETTINGS_MARK)) {
 		status = fail(STATUS_ERROR, "%s: the first line has no settings", saved->path);
-	else
+	} else {
+		fail_at(saved->path, 1);
 		status = settings_parse(request, line.text, &settings);
+		fail_at(NULL, 0);
+	}
 	free(line.text);
 	if (!status)
 		status = make_belt(request, &settings, saved->owner);

@@ -144,6 +144,8 @@ static enum status add_setting(struct reader *reader, const char *name, const ch
 	struct settings settings;
 	struct conf_belt *belt;
 
+	if (settings_is_gone(name, strlen(name)))
+		return settings_fail_gone(reader->request);
 	if (i == SETTINGS_COUNT && strcmp(name, SAVE))
 		return fail_unknown(reader, name);
 	if (!reader->in_belt)

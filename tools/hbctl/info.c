@@ -121,9 +121,7 @@ static const char *full_text(__u32 policy)
 {
 	if (!(policy & HASHBELT_EVICT))
 		return "reject: a put of a new key fails";
-	if (policy & HASHBELT_EVICT_DEADLINE)
-		return "evict deadline: the entry nearest its deadline goes";
-	return "evict unread: of entries that were not read, the nearest goes";
+	return "evict: of entries that were not read, the nearest goes";
 }
 
 static void print_limits(const struct hashbelt_info *info)
@@ -239,7 +237,7 @@ static void json_add_access(struct json_object *object, __u32 access)
 static void json_add_settings(struct json_object *object, const struct hashbelt_info *info)
 {
 	static const char * const names[] = {
-		"when-full", "evict", "pinned", "wipe", "on-expire", "report",
+		"when-full", "pinned", "wipe", "on-expire", "report",
 		"max-entries", "max-bytes", "max-events", "consumers", NULL,
 	};
 	size_t i;
@@ -339,17 +337,6 @@ static void print_policy_cell(FILE *cell, const void *row, const struct table_co
 	fputs(policy_name(((const struct hashbelt_info *)row)->policy), cell);
 }
 
-static void print_evict(FILE *cell, const void *row, const struct table_column *column)
-{
-	const struct hashbelt_info *info = row;
-
-	(void)column;
-	if (info->policy & HASHBELT_EVICT)
-		fputs(info->policy & HASHBELT_EVICT_DEADLINE ? "deadline" : "unread", cell);
-	else
-		putc('-', cell);
-}
-
 static void print_owner(FILE *cell, const void *row, const struct table_column *column)
 {
 	const struct hashbelt_info *info = row;
@@ -417,7 +404,6 @@ const struct table_column info_columns[] = {
 	  FIELD(used_bytes) },
 	{ "MAX-BYTES", TABLE_NUMBER, "most bytes", print_max_bytes, 0 },
 	{ "WHEN-FULL", 0, "evict or reject", print_setting, 0 },
-	{ "EVICT", 0, "which entry is evicted: unread or deadline; - if none", print_evict, 0 },
 	{ "PINNED", 0, "whether the system short of memory takes nothing", print_setting, 0 },
 	{ "WIPE", 0, "whether freed memory is overwritten", print_setting, 0 },
 	{ "WINDOW", TABLE_NUMBER, "size of the window", print_setting, 0 },

@@ -262,21 +262,6 @@ const struct setting_kind setting_bit = { take_bit, print_bit, copy_bit, json_ad
 /* Another bit, of which the JSON has the word. */
 const struct setting_kind setting_choice = { take_bit, print_bit, copy_bit, json_add_text_of };
 
-/* An order is given so that the belt evicts, unless --when-full says otherwise. */
-static enum status take_evict(const struct setting *setting, const struct request *request,
-			      const char *text, struct settings *settings)
-{
-	enum status status = take_bit(setting, request, text, settings);
-
-	if (!status && !request_option(request, "when-full")) {
-		settings->policy |= HASHBELT_EVICT;
-		settings->belt.policy |= HASHBELT_EVICT;
-	}
-	return status;
-}
-
-const struct setting_kind setting_evict = { take_evict, print_bit, copy_bit, json_add_text_of };
-
 /* One of several words, each of which stands for its index in the help. */
 static enum status take_word(const struct setting *setting, const struct request *request,
 			     const char *text, struct settings *settings)

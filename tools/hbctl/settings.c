@@ -5,6 +5,10 @@
 #include "line.h"
 #include "settings.h"
 
+/* A setting of older versions, and its value that stands for what belts do now. */
+#define GONE		"evict"
+#define GONE_VALUE	"unread"
+
 /* The members of struct hashbelt_settings and of struct hashbelt_info for a setting. */
 #define MEMBER(name)								\
 	.given = offsetof(struct hashbelt_settings, name),			\
@@ -125,6 +129,31 @@ size_t settings_index(const char *name, size_t len)
 }
 
 /**
+ * settings_is_gone() - whether a setting is one of older versions
+ * @name:	its name, perhaps with more behind it
+ * @len:	the length of the name
+ *
+ * Return: true if it is.
+ */
+bool settings_is_gone(const char *name, size_t len)
+{
+	return len == strlen(GONE) && !memcmp(name, GONE, len);
+}
+
+/**
+ * settings_fail_gone() - report a setting of older versions
+ * @request:	the request that reads it
+ *
+ * Return: STATUS_USAGE.
+ */
+enum status settings_fail_gone(const struct request *request)
+{
+	return fail_usage(request,
+			  "there is no setting '%s' any more: delete it, and set when-full to evict",
+			  GONE);
+}
+
+/**
  * settings_from() - read settings that do not come from the request's own options
  * @request:	the request, for messages about errors
  * @values:	SETTINGS_COUNT values, in the order of settings_options; NULL for one not given
@@ -239,6 +268,11 @@ enum status settings_parse(const struct request *request, char *line, struct set
 		i = SETTINGS_COUNT;
 		if (!strncmp(word, "--", 2) && word[len])
 			i = settings_index(word + 2, len - 2);
+		/* Older versions wrote it for all belts. */
+		if (!strcmp(word, "--" GONE "=" GONE_VALUE))
+			continue;
+		if (!strncmp(word, "--", 2) && settings_is_gone(word + 2, len - 2))
+			return settings_fail_gone(request);
 		if (i == SETTINGS_COUNT)
 			return fail_usage(request, "'%s' is no setting as --ttl=5m", word);
 		values[i] = word + len + 1;

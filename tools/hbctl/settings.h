@@ -22,6 +22,8 @@ enum status settings_take(const struct request *request, struct settings *settin
 const struct setting *settings_next(const struct setting *last);
 const struct setting *settings_find(const char *name);
 size_t settings_index(const char *name, size_t len);
+bool settings_is_gone(const char *name, size_t len);
+enum status settings_fail_gone(const struct request *request);
 enum status settings_from(const struct request *request, const char * const *values,
 			  struct settings *settings);
 const char *settings_text(const struct hashbelt_info *info, const struct setting *setting,

@@ -36,9 +36,6 @@ SETTING("max-events", "N|none", "most events that wait to be read (1048576)",
 SETTING("when-full", "evict|reject", "whether a put in a full belt evicts or fails (reject)",
 	HASHBELT_SET_POLICY, &setting_choice, "when_full",
 	.bits = HASHBELT_EVICT, .on = "evict", .off = "reject")
-SETTING("evict", "unread|deadline", "the order, with --when-full evict or alone (unread)",
-	HASHBELT_SET_POLICY, &setting_evict, "evict",
-	.bits = HASHBELT_EVICT_DEADLINE, .on = "deadline", .off = "unread")
 SETTING("pinned", YES_NO, "keep entries when the system is short of memory",
 	HASHBELT_SET_POLICY, &setting_bit, "pinned",
 	.bits = HASHBELT_PINNED, .on = "yes", .off = "no")

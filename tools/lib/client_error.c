@@ -396,7 +396,7 @@ static void say_module(struct failure *failure)
 /* Whether the belt evicts: then it is full of what it may not evict, or not at once. */
 static int evicts(const struct failure *failure)
 {
-	return failure->info.policy & (HASHBELT_EVICT | HASHBELT_EVICT_DEADLINE);
+	return failure->info.policy & HASHBELT_EVICT;
 }
 
 /* The belt is at its max_entries. */

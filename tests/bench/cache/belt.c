@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A belt's orders of eviction. Entries stand in buckets by their deadlines, in each bucket in the
- * order of their arrival, and expired ones have left before.
- *
- * "deadline" evicts the entry whose bucket comes first.
+ * A belt's order of eviction, and a simpler one. Entries stand in buckets by their deadlines, in
+ * each bucket in the order of their arrival, and expired ones have left before.
  *
  * "unread" has a hand in each shard, which walks the entries in this order, and from the last one
  * on to the first one: an entry that was read since the hand last passed is protected for the rest
@@ -233,12 +231,6 @@ static void add(struct cache *cache, struct object *object)
 	enter(cache, object);
 }
 
-static void stay(struct cache *cache, struct object *object)
-{
-	(void)cache;
-	(void)object;
-}
-
 static void hit(struct cache *cache, struct object *object)
 {
 	mark(cache, object, true);
@@ -289,21 +281,6 @@ static bool move_on(struct cache *cache, struct object *object)
 	take(cache, object);
 	enter(cache, object);
 	return true;
-}
-
-static void evict_nearest(struct cache *cache)
-{
-	struct belt *belt = cache->state;
-	struct object *best = NULL, *object;
-
-	for (unsigned int i = 0; i < cache->geometry->shards; i++) {
-		do {
-			object = cascade(cache, &belt->shards[i]);
-		} while (object && move_on(cache, object));
-		if (object && (!best || object->due < best->due))
-			best = object;
-	}
-	cache_evict(cache, best);
 }
 
 /* The shard whose hand is furthest behind; one of them has an entry. */
@@ -398,12 +375,6 @@ static void evict_unread(struct cache *cache)
 	leave_ghost(cache, object);
 	cache_evict(cache, object);
 }
-
-const struct order deadline_order = {
-	.name = "deadline", .prompt = true,
-	.init = init, .destroy = destroy, .add = add, .hit = stay, .replace = replace,
-	.take = take, .evict = evict_nearest,
-};
 
 const struct order unread_order = {
 	.name = "unread", .prompt = true,

@@ -145,7 +145,7 @@ struct order {
 	void (*evict)(struct cache *cache);
 };
 
-extern const struct order fifo, lru, sieve, s3fifo, deadline_order, unread_order, by_laps;
+extern const struct order fifo, lru, sieve, s3fifo, unread_order, by_laps;
 extern const struct order clairvoyant, unlimited;
 
 /* The belt without shards, whose order is exact to the millisecond. */

@@ -55,7 +55,6 @@ static const struct column orders[] = {
 	{ "SIEVE", &sieve, false, EXACT },
 	{ "SIEVE+", &sieve, true, EXACT },
 	{ "S3-FIFO", &s3fifo, false, EXACT },
-	{ "deadline", &deadline_order, true, EXACT },
 	{ "by laps", &by_laps, true, EXACT },
 	{ "no ghosts", &unread_order, true, EXACT },
 	{ "unread", &unread_order, true, GHOSTS },

@@ -50,11 +50,10 @@
 
 #define UNLIMITED	(UINT64_MAX / 2)
 
-enum { BELT, BELT_DEADLINE, MEMCACHED, REDIS_LRU, REDIS_LFU, REDIS_TTL, PEERS };
+enum { BELT, MEMCACHED, REDIS_LRU, REDIS_LFU, REDIS_TTL, PEERS };
 
 static struct peer peers[PEERS] = {
 	[BELT] = { .name = "belt" },
-	[BELT_DEADLINE] = { .name = "deadline" },
 	[MEMCACHED] = { .name = "memcached" },
 	[REDIS_LRU] = { .name = "redis-lru" },
 	[REDIS_LFU] = { .name = "redis-lfu" },
@@ -69,7 +68,6 @@ static const struct {
 	{ "LRU", &lru },
 	{ "SIEVE", &sieve },
 	{ "S3-FIFO", &s3fifo },
-	{ "deadline", &deadline_order },
 	{ "unread", &unread_order },
 	{ "clairvoyant", &clairvoyant },
 };
@@ -126,8 +124,6 @@ static void open_peers(const char *directory, uint64_t bytes, uint64_t longest)
 	char path[256];
 
 	belt_open(&peers[BELT], &settings);
-	settings.policy |= HASHBELT_EVICT_DEADLINE;
-	belt_open(&peers[BELT_DEADLINE], &settings);
 	for (int i = MEMCACHED; i < PEERS; i++) {
 		snprintf(path, sizeof(path), "%s/%s", directory, peers[i].name);
 		if (i == MEMCACHED)
@@ -180,7 +176,7 @@ static void play_request(const struct request *request, double stretch, unsigned
 		ttl = 1;
 	for (int i = 0; i < PEERS; i++) {
 		int number = (turn + i) % PEERS;
-		bool belt = number <= BELT_DEADLINE;
+		bool belt = number == BELT;
 
 		if (belt)
 			belt_advance(&peers[number], request->time);
@@ -357,7 +353,7 @@ static void print_use(const char *name, const uint64_t *empty, const uint64_t *b
 		printf(" %.2f", (peers[i].ops->used(&peers[i]) - empty[i]) / MIB);
 	printf("\ngrown %s", name);
 	for (int i = 0; i < PEERS; i++)
-		if (i > BELT_DEADLINE)
+		if (i > BELT)
 			printf(" %.2f", (resident(&peers[i]) - before[i]) / MIB);
 		else
 			printf(" -");

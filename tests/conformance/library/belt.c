@@ -53,7 +53,6 @@ static __u32 policy_of(struct json_object *settings)
 	return (setting(settings, "refresh_on_get") ? HASHBELT_REFRESH_ON_GET : 0) |
 	       (setting_is(settings, "on_put", "keep") ? HASHBELT_KEEP_ON_PUT : 0) |
 	       (setting_is(settings, "when_full", "evict") ? HASHBELT_EVICT : 0) |
-	       (setting_is(settings, "evict", "deadline") ? HASHBELT_EVICT_DEADLINE : 0) |
 	       (setting(settings, "pinned") ? HASHBELT_PINNED : 0);
 }
 
