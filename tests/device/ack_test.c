@@ -462,135 +462,12 @@ static void test_killed_at(enum point point)
 	end_belt(belt);
 }
 
-/* At random */
-
-#define EVENTS	scaled(3000)
-
-/**
- * struct ledger - the progress of a reader that will be killed; shared
- * @acking:	the newest event that the reader was about to acknowledge
- * @acked:	the newest event whose acknowledgment has returned
- * @rounds:	reads that the reader has completed
- */
-struct ledger {
-	__u64 acking;
-	__u64 acked;
-	unsigned int rounds;
-};
-
-static struct ledger *ledger;
-
-/* Reads into untouched pages: each read faults, so that many kills hit it in the copy. */
-static int read_and_ack(void *arg)
-{
-	size_t size = 64 * PAGE;
-	unsigned char *buffer;
-	ssize_t len;
-	__u64 last;
-	size_t at;
-
-	for (;;) {
-		buffer = fresh_pages(size);
-		len = read_into(*(int *)arg, buffer, size);
-		if (len < 0)
-			return len != -EAGAIN;
-		check_events(buffer, len);
-		for (at = 0; at < (size_t)len;) {
-			last = ((struct hashbelt_event *)(buffer + at))->sequence;
-			at += ((struct hashbelt_event *)(buffer + at))->size;
-			if (last % 3)
-				continue;
-			__atomic_store_n(&ledger->acking, last, __ATOMIC_SEQ_CST);
-			if (ack(*(int *)arg, last))
-				return 2;
-			__atomic_store_n(&ledger->acked, last, __ATOMIC_SEQ_CST);
-		}
-		munmap(buffer, size + PAGE);
-		ledger->rounds++;
-	}
-}
-
-/* Queues the expiry of @n entries; every tenth has a value of several pages. */
-static void queue_mixed(int belt, unsigned int n)
-{
-	static unsigned char value[20000];
-	struct hashbelt_item item;
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		item = (struct hashbelt_item){
-			.key = address(&i), .key_len = sizeof(i), .value = address(value),
-			.value_len = i % 10 ? i % 200 : sizeof(value),
-		};
-		must(belt, HASHBELT_IOC_PUT, &item);
-		item.value_len = 0;
-		must(belt, HASHBELT_IOC_EXPIRE, &item);
-	}
-}
-
-/* The sequence of the next event, which stays queued; 0 if there is none. */
-static __u64 peek(unsigned char *buffer, size_t size)
-{
-	int fd = open_named(NAME);
-	__u64 next = 0;
-
-	watch(fd, HASHBELT_WATCH_ACK);
-	if (read_into(fd, buffer, size) > 0)
-		next = ((struct hashbelt_event *)buffer)->sequence;
-	close(fd);
-	return next;
-}
-
-static void test_killed(void)
-{
-	static unsigned char buffer[32768];
-	unsigned int state = 1, kills = 0, wrong = 0;
-	int belt = named_belt(NAME, 0), fd, status = 0;
-	__u64 next = 1;
-	pid_t child;
-
-	queue_mixed(belt, EVENTS);
-	for (; next && kills < 2000; kills++) {
-		memset(ledger, 0, sizeof(*ledger));
-		ledger->acking = next - 1;
-		ledger->acked = next - 1;
-		fd = open_named(NAME);
-		watch(fd, HASHBELT_WATCH_ACK);
-		child = start(read_and_ack, &fd);
-		close(fd);
-		state = state * 1103515245 + 12345;
-		usleep((state >> 16) % (1000 + 50 * kills));
-		kill(child, SIGKILL);
-		waitpid(child, &status, 0);
-		if (WIFEXITED(status) && WEXITSTATUS(status))
-			wrong++;
-		next = peek(buffer, sizeof(buffer));
-		/*
-		 * An acknowledgment that was interrupted by the kill may have succeeded or
-		 * not; all others must have.
-		 */
-		if (next ? next != ledger->acked + 1 && next != ledger->acking + 1 :
-			   ledger->acking < EVENTS - 2)
-			wrong++;
-	}
-	is_int(wrong, 0,
-	       "a kill at random moments requeues exactly the events without ack");
-	is_int(next, 0, "no event is left to read once random victims have acknowledged all");
-	is_int(counter(belt, HASHBELT_STAT_EVENTS_LOST), 0,
-	       "no event is lost when readers are killed at random");
-	is_int(info_of(belt).in_flight + info_of(belt).queued, 0,
-	       "no event is in flight or queued after readers were killed at random");
-	note("%u readers were killed", kills);
-	end_belt(belt);
-}
-
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 	enum point point;
 
 	alarm(600);
-	ledger = shared_memory(sizeof(*ledger));
 	test_flags();
 	test_partly();
 	test_settled();
@@ -606,7 +483,6 @@ int main(void)
 	test_limits();
 	for (point = WAITING; point < POINTS; point++)
 		test_killed_at(point);
-	test_killed();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

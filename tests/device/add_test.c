@@ -2,8 +2,8 @@
 /*
  * add_test - additions (counters) are atomic.
  *
- * No addition is lost when many processes and threads add to one key. Deadlines, the ends of the
- * range, and values that are no numbers: tests/kunit/add_test.c.
+ * No addition is lost when many processes and threads add to one key. Sums, floors, deadlines, the
+ * ends of the range, and values that are no numbers: tests/kunit/add_test.c and tests/conformance.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -63,42 +63,11 @@ static bool gives(int fd, __s64 by, __s64 initial, __s64 want)
 	return false;
 }
 
-static void test_sums(void)
-{
-	int belt = new_belt(0);
-	__u64 version;
-
-	ok(gives(belt, 1, 0, 1),
-	   "an addition to an absent key starts at the initial value and makes the entry");
-	ok(gives(belt, 1, 1000, 2), "an addition to a present key ignores the initial value");
-	ok(gives(belt, 0, 0, 2), "an addition of 0 leaves the number as it is");
-	ok(gives(belt, -5, 0, -3), "an addition of a negative number is subtracted");
-	ok(gives(belt, 3, 0, 0), "an addition to a negative number can give 0");
-	version = look(belt, KEY).version;
-	ok(gives(belt, 1234567890123LL, 0, 1234567890123LL), "a sum of more than 32 bits is exact");
-	ok(look(belt, KEY).version > version, "an addition makes a new version");
-	version = add(belt, KEY, 0, 0, 0).version;
-	is_int(look(belt, KEY).version, version, "an addition returns the version that it made");
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	ok(gives(belt, -1, -41, -42),
-	   "an addition to an absent key may start at a negative initial value");
-	put_text(belt, KEY, "100", 0);
-	ok(gives(belt, 11, 0, 111), "an addition to a number that put has stored gives the sum");
-	put_text(belt, KEY, "-100", 0);
-	ok(gives(belt, 11, 0, -89),
-	   "an addition to a negative number that put has stored gives the sum");
-	is_int(counter(belt, HASHBELT_STAT_ADDS), 10,
-	       "the counter of adds counts each of ten additions");
-	is_int(info_of(belt).entries, 1, "additions to one key make one entry");
-	close(belt);
-}
-
 /* How an addition may be made, and what is refused. */
 static void test_how(void)
 {
 	const __u32 allowed = HASHBELT_IF_PRESENT | HASHBELT_FLOOR;
 	struct hashbelt_item item = item_of(KEY);
-	struct addition addition;
 	int belt = new_belt(0);
 	unsigned int bit, wrong = 0;
 
@@ -115,20 +84,6 @@ static void test_how(void)
 	item.how = HASHBELT_FLOOR;
 	is_errno(add_item(belt, item, 1, -1).err, EINVAL,
 		 "an addition to an initial value below the floor: EINVAL");
-	item.how = allowed;
-	put_text(belt, KEY, "3", 0);
-	addition = add_item(belt, item, -2, 0);
-	ok(!addition.err && addition.sum == 1 && holds_text(belt, KEY, "1"),
-	   "an addition above the floor gives the sum");
-	addition = add_item(belt, item, -2, 0);
-	ok(!addition.err && addition.sum == 0 && holds_text(belt, KEY, "0"),
-	   "an addition below the floor gives the floor");
-	is_int(addition.version, look(belt, KEY).version,
-	       "an addition with a floor returns the version that it made");
-	put_text(belt, KEY, "-1", 0);
-	is_errno(add_item(belt, item, 5, 0).err, EBADMSG,
-		 "an addition to a number below the floor: EBADMSG");
-	ok(holds_text(belt, KEY, "-1"), "it leaves the number as it is");
 	close(belt);
 }
 
@@ -323,7 +278,6 @@ int main(void)
 	__u64 before = get_parameter("used_bytes");
 
 	alarm(600);
-	test_sums();
 	test_how();
 	test_batch();
 	test_lost();

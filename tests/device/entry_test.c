@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * entry_test - what get, put, touch, remove and expire return in their arguments.
+ * entry_test - the arguments and buffers that get, put, touch, remove and expire write to.
  *
- * Belt time is halted and moved by hand, so every time left is exact. Conditions, versions and
- * deadlines: tests/kunit/core_test.c and tests/history.
+ * Belt time is halted and moved by hand, so every time left is exact. Results: tests/conformance.
+ * Conditions, versions and deadlines: tests/kunit/core_test.c and tests/history. Calls on a
+ * destroyed belt: service_test.c.
  */
 #define _GNU_SOURCE
 #include "device.h"
@@ -120,82 +121,26 @@ static void test_keys(void)
 	close(belt);
 }
 
-static void test_touch(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_item item = text_item("key", "value"), got = item_of("key");
-
-	item.flags = 42;
-	item.ttl_ms = 500;
-	must(belt, HASHBELT_IOC_PUT, &item);
-	got.ttl_ms = 900;
-	must(belt, HASHBELT_IOC_TOUCH, &got);
-	ok(got.ttl_ms == 900 && got.flags == 42 && got.version == item.version &&
-	   ttl_of(belt, "key") == 900,
-	   "touch sets the time-to-live and returns it, the flags and the version");
-	got = reader("key");
-	got.how = HASHBELT_AND_TOUCH;
-	must(belt, HASHBELT_IOC_GET, &got);
-	ok(got.ttl_ms == TTL && got.flags == 42 && got.version == item.version &&
-	   got.value_len == 5 && ttl_of(belt, "key") == TTL,
-	   "get with HASHBELT_AND_TOUCH sets the belt's time-to-live and returns the value, too");
-	item.how = HASHBELT_IF_ABSENT;
-	item.version = 0;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EEXIST,
-		 "put with HASHBELT_IF_ABSENT of a present key returns EEXIST");
-	is_int(item.version, got.version, "put with HASHBELT_IF_ABSENT returns the version there");
-	close(belt);
-}
-
 /* Policies */
 
 static void test_refresh(void)
 {
 	int belt = new_belt(HASHBELT_REFRESH_ON_GET);
-	struct hashbelt_item item = reader("key");
+	struct hashbelt_item item = item_of("key");
 
 	put_text(belt, "key", "value", 0);
-	put_text(belt, "never", "value", HASHBELT_TTL_NEVER);
 	advance(belt, 4000);
-	item.how = HASHBELT_NO_REFRESH;
-	must(belt, HASHBELT_IOC_GET, &item);
-	ok(item.ttl_ms == TTL - 4000 && ttl_of(belt, "key") == TTL - 4000,
-	   "get with HASHBELT_NO_REFRESH leaves the deadline in a belt that refreshes");
-	item = reader("key");
-	must(belt, HASHBELT_IOC_GET, &item);
-	ok(item.ttl_ms == TTL && ttl_of(belt, "key") == TTL,
-	   "get sets the belt's time-to-live in a belt that refreshes, and returns it");
-	advance(belt, 4000);
-	item = item_of("key");
 	item.how = HASHBELT_NO_VALUE;
 	must(belt, HASHBELT_IOC_GET, &item);
 	is_int(ttl_of(belt, "key"), TTL,
 	       "get with HASHBELT_NO_VALUE sets the time-to-live in a belt that refreshes");
-	item = reader("key");
-	item.how = HASHBELT_AND_TOUCH;
-	item.ttl_ms = 70;
-	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(ttl_of(belt, "key"), 70,
-	       "get with HASHBELT_AND_TOUCH sets its time-to-live in a belt that refreshes");
-	item = reader("never");
-	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(ttl_of(belt, "never"), HASHBELT_TTL_NEVER,
-	       "get leaves an entry without deadline without one in a belt that refreshes");
+	advance(belt, 4000);
 	item = reader("key");
 	item.value_len = 1;
 	is_errno(call(belt, HASHBELT_IOC_GET, &item), ERANGE,
 		 "get with too small a buffer returns ERANGE");
-	is_int(ttl_of(belt, "key"), 70,
-	       "get with too small a buffer leaves the deadline in a belt that refreshes");
-	close(belt);
-
-	belt = new_belt(0);
-	put_text(belt, "key", "value", 0);
-	advance(belt, 4000);
-	item = reader("key");
-	must(belt, HASHBELT_IOC_GET, &item);
 	is_int(ttl_of(belt, "key"), TTL - 4000,
-	       "get leaves the deadline in a belt that does not refresh");
+	       "get with too small a buffer leaves the deadline in a belt that refreshes");
 	close(belt);
 }
 
@@ -226,92 +171,12 @@ static void test_no_value(void)
 	close(belt);
 }
 
-/* Remove and expire */
-
-static void test_remove(void)
-{
-	int belt = new_belt(0);
-	__u64 version = put_text(belt, "key", "value", 0);
-	struct hashbelt_item item = item_of("key");
-	struct snapshot was = look(belt, "key"), is;
-
-	item.how = HASHBELT_IF_VERSION;
-	item.version = version + 1;
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ESTALE,
-		 "remove with HASHBELT_IF_VERSION of another version returns ESTALE");
-	is_int(item.version, version,
-	       "remove with HASHBELT_IF_VERSION returns the version of the entry");
-	is = look(belt, "key");
-	ok(is_same_snapshot(&was, &is),
-	   "remove with HASHBELT_IF_VERSION of another version leaves the entry");
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
-		 "remove with HASHBELT_IF_VERSION of the entry's version succeeds");
-	is_errno(look(belt, "key").err, ENOENT, "a removed entry is missed");
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ENOENT,
-		 "remove with HASHBELT_IF_VERSION of an absent key returns ENOENT");
-
-	version = put_text(belt, "key", "value", HASHBELT_TTL_NEVER);
-	item = item_of("key");
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
-		 "remove of a present key without a condition succeeds");
-	is_int(item.version, version, "remove returns the version of the entry that it removed");
-	is_int(info_of(belt).entries, 0, "a belt counts no entry after each was removed");
-	put_text(belt, "key", "value", 100);
-	advance(belt, 100);
-	is_errno(simple(belt, HASHBELT_IOC_REMOVE, "key"), ENOENT,
-		 "remove of an expired key returns ENOENT");
-	is_int(counter(belt, HASHBELT_STAT_REMOVES), 2,
-	       "the counter of removes counts each of two removed entries");
-	is_int(counter(belt, HASHBELT_STAT_REMOVES_REFUSED), 1,
-	       "remove with HASHBELT_IF_VERSION of another version is counted as refused");
-	close(belt);
-}
-
-/* Destroyed belts */
-static void test_destroyed(void)
-{
-	int belt = open_device(O_RDWR);
-	struct hashbelt_item item = reader("key");
-
-	if (create_belt(belt, "entries", 0600))
-		bail_out("create");
-	put_text(belt, "key", "value", 0);
-	if (destroy_belt(belt, "entries"))
-		bail_out("destroy");
-	is_errno(call(belt, HASHBELT_IOC_GET, &item), EIDRM,
-		 "get in a destroyed belt returns EIDRM");
-	item.how = HASHBELT_NO_VALUE;
-	is_errno(call(belt, HASHBELT_IOC_GET, &item), EIDRM,
-		 "get with HASHBELT_NO_VALUE in a destroyed belt returns EIDRM");
-	item = text_item("key", "value");
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EIDRM,
-		 "put in a destroyed belt returns EIDRM");
-	item.how = HASHBELT_IF_PRESENT;
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), EIDRM,
-		 "put with HASHBELT_IF_PRESENT in a destroyed belt returns EIDRM");
-	is_errno(simple(belt, HASHBELT_IOC_TOUCH, "key"), EIDRM,
-		 "touch in a destroyed belt returns EIDRM");
-	is_errno(simple(belt, HASHBELT_IOC_REMOVE, "key"), EIDRM,
-		 "remove in a destroyed belt returns EIDRM");
-	is_errno(simple(belt, HASHBELT_IOC_EXPIRE, "key"), EIDRM,
-		 "expire in a destroyed belt returns EIDRM");
-	if (create_belt(belt, "entries", 0600))
-		bail_out("create again");
-	is_errno(look(belt, "key").err, ENOENT,
-		 "a new belt with the name of a destroyed one has none of its entries");
-	destroy_belt(belt, "entries");
-	close(belt);
-}
-
 int main(void)
 {
 	test_put_and_get();
 	test_absent();
 	test_keys();
-	test_touch();
 	test_refresh();
 	test_no_value();
-	test_remove();
-	test_destroyed();
 	return done_testing();
 }

@@ -3,10 +3,10 @@
  * fill_test - one miss, one fill.
  *
  * Of the clients that miss a key, one is granted the fill lease. The others are told that
- * the key is being filled, or wait, or take the stale value. A lease ahead of the deadline is
- * granted once for each value. A value in its grace time is returned only to fills with
- * HASHBELT_STALE. What ends a lease, and which waiter gets the next one:
- * tests/kunit/fill_test.c and fill_put_test.c.
+ * the key is being filled, or wait, or take the stale value. What ends a lease, which waiter gets
+ * the next one, and leases ahead of a deadline: tests/kunit/fill_test.c and
+ * fill_put_test.c. Old values: tests/kunit/grace_test.c. Processes that are killed while they fill:
+ * tests/stress/origin.c.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -15,7 +15,6 @@
 
 #define NAME	"filled"
 #define KEY	"key"
-#define LEASE	10000ULL	/* the default, milliseconds */
 #define GRACE	5000ULL
 
 /**
@@ -273,18 +272,10 @@ static int change(int fd, const char *key, __u32 how, __u64 token, __u64 lease_m
 	return ASK(fd, key, .how = how, .token = token, .lease_ms = lease_ms).err;
 }
 
-static void test_renew(void)
+static void test_arguments(void)
 {
 	int belt = new_belt(0);
-	struct answer answer = take(belt, KEY);
 
-	advance(belt, LEASE - 1);
-	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, answer.token, 5000), 0,
-		 "HASHBELT_RENEW_LEASE by the owner of the fill lease succeeds");
-	advance(belt, 4999);
-	ok(is_filling(ASK(belt, KEY)), "a renewed fill lease is held until 1 ms before its end");
-	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, answer.token + 1, 5000), ENOENT,
-		 "HASHBELT_RENEW_LEASE with another token returns ENOENT");
 	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, 1, HASHBELT_TTL_MAX_MS + 1), EINVAL,
 		 "HASHBELT_RENEW_LEASE for more than 2^42 ms returns EINVAL");
 	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE | HASHBELT_FAIL, 1, 0), EINVAL,
@@ -418,291 +409,6 @@ static void test_bound(void)
 	close(belt);
 }
 
-#define WORKERS	4
-#define KILLS	60
-#define LIVES	(WORKERS + KILLS)
-
-/**
- * struct shift - shared by processes that fill one key in turn; atomic
- * @inside:	number of the worker with the lease, plus 1; 0: none
- * @doomed:	workers that have been or will be killed; never reset, as another
- *		worker may look late
- * @rounds:	leases that were used
- * @newest:	the newest of their tokens
- * @bad:	two workers had the lease at once, or a call failed
- */
-static struct shift {
-	unsigned int inside;
-	bool doomed[LIVES];
-	unsigned int rounds;
-	unsigned int newest;
-	unsigned int bad;
-} *shift;
-
-static void note_odd(void)
-{
-	__atomic_fetch_add(&shift->bad, 1, __ATOMIC_RELAXED);
-}
-
-/* A plain remove would end the fill lease that another client has been granted since. */
-static void remove_version(int fd, __u64 version)
-{
-	struct hashbelt_item item = item_of(KEY);
-
-	item.how = HASHBELT_IF_VERSION;
-	item.version = version;
-	call(fd, HASHBELT_IOC_REMOVE, &item);
-}
-
-/* Fills and removes the key, and waits for the next lease, without end. */
-static int fill_on(void *arg)
-{
-	unsigned int number = *(unsigned int *)arg, was;
-	struct hashbelt_item item = text_item(KEY, "value");
-	int fd = open_named(NAME);
-	struct answer answer;
-
-	for (;;) {
-		answer = ASK(fd, KEY, .how = HASHBELT_BOUND, .wait_ms = HASHBELT_TTL_NEVER);
-		if (!answer.err) {
-			/*
-			 * The worker that put the value may have been killed before its
-			 * remove.
-			 */
-			remove_version(fd, answer.version);
-			continue;
-		}
-		if (!is_granted(answer)) {
-			note_odd();
-			return 1;
-		}
-		was = __atomic_exchange_n(&shift->inside, number + 1, __ATOMIC_SEQ_CST);
-		if (was && !__atomic_load_n(&shift->doomed[was - 1], __ATOMIC_SEQ_CST))
-			note_odd();
-		__atomic_fetch_add(&shift->rounds, 1, __ATOMIC_SEQ_CST);
-		sched_yield();
-		__atomic_store_n(&shift->inside, 0, __ATOMIC_SEQ_CST);
-		must(fd, HASHBELT_IOC_PUT, &item);
-		remove_version(fd, item.version);
-	}
-}
-
-static bool is_rounds(void *arg)
-{
-	return __atomic_load_n(&shift->rounds, __ATOMIC_SEQ_CST) >= *(unsigned int *)arg;
-}
-
-static void kill_worker(pid_t child, unsigned int number)
-{
-	__atomic_store_n(&shift->doomed[number], true, __ATOMIC_SEQ_CST);
-	kill_and_wait(child);
-}
-
-/* Workers are killed at any point: while they wait, fill, or between calls. */
-static void test_killed_anywhere(void)
-{
-	int belt = named_belt(NAME, 0);
-	unsigned int numbers[LIVES], i, want;
-	pid_t children[LIVES];
-
-	shift = shared_memory(sizeof(*shift));
-	for (i = 0; i < LIVES; i++)
-		numbers[i] = i;
-	for (i = 0; i < WORKERS; i++)
-		children[i] = start(fill_on, &numbers[i]);
-	for (i = 0; i < KILLS; i++) {
-		want = shift->rounds + 1 + i % 7;
-		if (!at_last(is_rounds, &want))
-			break;
-		kill_worker(children[i], i);
-		children[i + WORKERS] = start(fill_on, &numbers[i + WORKERS]);
-	}
-	is_int(i, KILLS,
-	       "clients that are killed at any point while filling leave the others going");
-	for (want = i + WORKERS; i < want; i++)
-		kill_worker(children[i], i);
-	is_int(shift->bad, 0, "two clients never hold the fill lease of one key at once");
-	note("%u leases were used", shift->rounds);
-	put_text(belt, KEY, "value", 0);
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	ok(is_granted(ASK(belt, KEY)), "after clients were killed at random no fill lease is left");
-	munmap(shift, sizeof(*shift));
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
-#define GRANTS	scaled(3000)
-
-/* Stores the newest token, and returns it. The tokens of a new belt fit into an int. */
-static unsigned int newest_token(unsigned int token)
-{
-	unsigned int newest = __atomic_load_n(&shift->newest, __ATOMIC_SEQ_CST);
-
-	while (newest < token)
-		if (__atomic_compare_exchange_n(&shift->newest, &newest, token, false,
-						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			return token;
-	return newest;
-}
-
-/*
- * Takes leases that end at about the time at which they are given up; half of the workers
- * wait for the lease, half do not. A worker whose give_up succeeds held the lease until
- * then, so no other worker can have been granted one since.
- */
-static int fill_in_time(void *arg)
-{
-	unsigned int number = *(unsigned int *)arg, state = number, newest;
-	__u64 wait_ms = number % 2 ? HASHBELT_TTL_NEVER : 0;
-	int fd = open_named(NAME);
-	struct answer answer;
-
-	while (__atomic_load_n(&shift->rounds, __ATOMIC_SEQ_CST) < GRANTS) {
-		answer = ASK(fd, KEY, .lease_ms = 2, .wait_ms = wait_ms);
-		if (answer.state != HASHBELT_GRANTED)
-			continue;
-		__atomic_fetch_add(&shift->rounds, 1, __ATOMIC_SEQ_CST);
-		newest_token(answer.token);
-		state = state * 1103515245 + 12345;
-		if (state >> 16 & 1)
-			usleep((state >> 17) % 6000);
-		newest = newest_token(0);
-		if (!give_up(fd, KEY, answer.token) && newest != answer.token)
-			note_odd();
-	}
-	return 0;
-}
-
-static void test_in_time(void)
-{
-	int belt = named_belt(NAME, 0), wrong = 0;
-	unsigned int numbers[WORKERS], i;
-	pid_t children[WORKERS];
-
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-	shift = shared_memory(sizeof(*shift));
-	for (i = 0; i < WORKERS; i++) {
-		numbers[i] = i;
-		children[i] = start(fill_in_time, &numbers[i]);
-	}
-	for (i = 0; i < WORKERS; i++)
-		wrong += finish(children[i]);
-	is_int(wrong, 0, "fill leases are taken, given up and ended by time without an error");
-	is_int(shift->bad, 0, "give_up succeeds only with the newest token of a key");
-	munmap(shift, sizeof(*shift));
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
-/* Ahead of time */
-
-static void test_ahead(void)
-{
-	int belt = new_belt(0);
-	struct answer answer;
-
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 800);
-	ok(is_value(ASK(belt, KEY, .ahead_ms = 200), "old"),
-	   "a fill with ahead_ms grants no lease when exactly ahead_ms is left");
-	advance(belt, 1);
-	answer = ASK(belt, KEY, .ahead_ms = 200);
-	ok(same_answer(&answer, 0, HASHBELT_GRANTED, "old") && answer.token,
-	   "a fill with ahead_ms returns the value and a lease when less is left");
-	answer = ASK(belt, KEY, .ahead_ms = 200);
-	ok(!answer.err && !(answer.state & HASHBELT_GRANTED) && !strcmp(answer.value, "old"),
-	   "a second fill with ahead_ms returns the value and no lease");
-	put_text(belt, KEY, "new", 1000);
-	advance(belt, 999);
-	ok(is_value(ASK(belt, KEY), "new"),
-	   "a fill without ahead_ms returns the value alone near the deadline");
-	put_text(belt, KEY, "for ever", HASHBELT_TTL_NEVER);
-	ok(is_value(ASK(belt, KEY, .ahead_ms = HASHBELT_TTL_MAX_MS), "for ever"),
-	   "a fill with ahead_ms grants no lease for a value without deadline");
-	close(belt);
-}
-
-/* Grace */
-
-#define STALE(belt)	ASK(belt, KEY, .how = HASHBELT_STALE)
-
-static void test_grace(void)
-{
-	int belt = belt_of((struct hashbelt_settings){ .grace_ms = GRACE });
-	struct answer answer;
-
-	put_text(belt, KEY, "old", 1000);
-	advance(belt, 999);
-	ok(is_value(STALE(belt), "old"),
-	   "a fill with HASHBELT_STALE before the deadline returns no stale flag");
-	advance(belt, 1);
-	answer = STALE(belt);
-	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "old"),
-	   "the first fill with HASHBELT_STALE returns the stale value and the lease");
-	answer = STALE(belt);
-	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
-	   "the second fill with HASHBELT_STALE returns the stale value and no lease");
-	ok(is_filling(ASK(belt, KEY)),
-	   "a fill without HASHBELT_STALE in the grace time returns no value");
-	answer = ASK(belt, KEY, .how = HASHBELT_STALE, .wait_ms = HASHBELT_TTL_NEVER);
-	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
-	   "a fill with HASHBELT_STALE and a wait time returns the stale value at once");
-	advance(belt, GRACE);
-	answer = STALE(belt);
-	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""),
-	   "a fill with HASHBELT_STALE returns ENOENT after the grace time");
-	close(belt);
-}
-
-/* Removes an entry, and leaves its value stale; 0 as VERSION: whatever it has. Return: an error. */
-static int leave_stale(int fd, __u64 version)
-{
-	struct hashbelt_item item = item_of(KEY);
-
-	item.how = HASHBELT_LEAVE_STALE | (version ? HASHBELT_IF_VERSION : 0);
-	item.version = version;
-	return call(fd, HASHBELT_IOC_REMOVE, &item);
-}
-
-static void test_left_stale(void)
-{
-	int belt = belt_of((struct hashbelt_settings){ .grace_ms = GRACE });
-	int plain = new_belt(0);
-	struct answer answer;
-
-	put_text(plain, KEY, "value", 0);
-	is_errno(leave_stale(plain, 0), EINVAL,
-		 "a remove that leaves the value returns EINVAL on a belt without a grace time");
-	ok(is_value(ASK(plain, KEY), "value"), "the remove that is refused leaves the entry");
-	is_errno(leave_stale(belt, 0), ENOENT,
-		 "a remove that leaves the value returns ENOENT without an entry");
-	put_text(belt, KEY, "old", HASHBELT_TTL_NEVER);
-	answer = ASK(belt, KEY);
-	is_errno(leave_stale(belt, answer.version + 1), ESTALE,
-		 "a remove that leaves the value returns ESTALE for another version");
-	ok(is_value(ASK(belt, KEY), "old"), "the remove of another version leaves the entry");
-	is_errno(leave_stale(belt, answer.version), 0,
-		 "a remove that leaves the value succeeds for the present version");
-	is_errno(leave_stale(belt, 0), ENOENT,
-		 "a second remove that leaves the value returns ENOENT");
-	answer = STALE(belt);
-	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_GRANTED, "old"),
-	   "a fill with HASHBELT_STALE returns the value that was left, and the lease");
-	is_errno(call(belt, HASHBELT_IOC_GET, &(struct hashbelt_item){
-			 .key = address(KEY), .key_len = strlen(KEY) }), ENOENT,
-		 "a get of the value that was left returns ENOENT");
-	advance(belt, GRACE - 1);
-	answer = STALE(belt);
-	ok(same_answer(&answer, 0, HASHBELT_STALE | HASHBELT_FILLING, "old"),
-	   "the value that was left is there until 1 ms before the grace time ends");
-	advance(belt, 1);
-	answer = STALE(belt);
-	ok(same_answer(&answer, ENOENT, HASHBELT_FILLING, ""),
-	   "the value that was left is gone after the grace time");
-	close(plain);
-	close(belt);
-}
-
 /* A thousand clients at once, or fewer with SCALE */
 
 #define PROCESSES_MAX	20
@@ -828,15 +534,10 @@ int main(void)
 	test_item();
 	test_waiting();
 	test_batch_late();
-	test_renew();
+	test_arguments();
 	test_failed();
 	test_no_longer();
 	test_bound();
-	test_killed_anywhere();
-	test_in_time();
-	test_ahead();
-	test_grace();
-	test_left_stale();
 	test_thousand(0, "clients that wait");
 	test_thousand(HASHBELT_STALE, "clients that take stale values");
 	ok(used_at_last(before),

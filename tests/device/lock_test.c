@@ -1,46 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * lock_test - what the calls on locks return, the buffers that they fill, and descriptors.
+ * lock_test - the buffers that calls on locks fill, and descriptors.
  *
- * Grants, renewals and the end of a lock: tests/kunit/lock_test.c. Wrong arguments and rights
- * are in service_test, waiting in lockwait_test, bound locks in bound_test.
+ * Grants, renewals and the end of a lock: tests/kunit/lock_test.c; results: tests/conformance.
+ * Wrong arguments and rights are in service_test, waiting in lockwait_test, bound locks in
+ * bound_test.
  */
 #define _GNU_SOURCE
 #include "lock.h"
 
 #define MANY	10000
-
-static void test_results(void)
-{
-	int belt = lock_belt();
-	struct hashbelt_lock first = must_take(belt, "door", "alice", 700), lock;
-	struct holder holder;
-
-	ok(first.token && first.ttl_ms == 700 && !first.held_ms,
-	   "lock returns a token, the lease that was asked for, and no time held");
-	advance(belt, 300);
-	holder = holder_of(belt, "door");
-	ok(!holder.err && !strcmp(holder.owner, "alice") && holder.token == first.token &&
-	   holder.held_ms == 300 && holder.ttl_ms == 400,
-	   "holder returns the owner, the token, the time held and the lease left");
-	lock = lock_of("door", "alice");
-	lock.ttl_ms = 3000;
-	ok(!call(belt, HASHBELT_IOC_RENEW, &lock) && lock.token == first.token &&
-	   lock.ttl_ms == 3000 && lock.held_ms == 300,
-	   "renew returns the token, the new lease and the time held");
-	lock.how = HASHBELT_IF_ABSENT;
-	is_errno(call(belt, HASHBELT_IOC_LOCK, &lock), EALREADY,
-		 "lock with HASHBELT_IF_ABSENT of the owner's own lock returns EALREADY");
-	is_errno(take(belt, "door", "bob", 0), EBUSY, "lock of another owner's lock returns EBUSY");
-	is_errno(unlock(belt, "door", "bob"), EACCES,
-		 "unlock of another owner's lock returns EACCES");
-	is_errno(unlock(belt, "door", "alice"), 0, "unlock by the owner returns 0");
-	is_errno(holder_of(belt, "door").err, ENOENT, "holder of a free lock returns ENOENT");
-	must_take(belt, "door", "alice", 0);
-	must_take(belt, "gate", "alice", 0);
-	is_int(release(belt, "alice"), 2, "release returns the number of locks of the owner");
-	close(belt);
-}
 
 /* Names and owners */
 
@@ -329,7 +298,6 @@ static void test_descriptors(void)
 
 int main(void)
 {
-	test_results();
 	test_holder();
 	test_record();
 	test_lists();

@@ -2,16 +2,15 @@
 /*
  * lockwait_test - signals and processes that die while tasks wait for a lock.
  *
- * A process that dies, at any point, leaves no waiter without the lock, and no newcomer
- * overtakes a waiter. What ends a grant, and which waiter is next: tests/kunit/lease_test.c.
+ * A process that dies, at any point, leaves no waiter without the lock. What ends a grant, which
+ * waiter is next, and which tasks wake: tests/kunit/lease_test.c. Kills at random moments:
+ * tests/stress/lockstress.c.
  */
 #define _GNU_SOURCE
 #include "lock.h"
 
 #define NAME	"waited for"
 #define KEY	"door"
-#define CROWD_MAX	200
-#define CROWD		scaled_from(50, CROWD_MAX)
 #define LINES		scaled_from(2, 20)
 #define LINE		20
 
@@ -86,18 +85,6 @@ static void test_not_woken(void)
 	SET(belt, .fields = HASHBELT_SET_BUCKETS, .buckets = 100);
 	ok(still_waits(&locker),
 	   "entry calls, other locks and refused requests do not wake a waiter");
-	if (renew(belt, KEY, "alice", 9000))
-		bail_out("renew");
-	advance(belt, 5000);
-	ok(still_waits(&locker),
-	   "a waiter waits on at the end of a lease that its holder has renewed");
-	must_take(belt, KEY, "alice", 10000);
-	advance(belt, 4000);
-	ok(still_waits(&locker),
-	   "a waiter waits on at the end of a lease that a second lock call extended");
-	advance(belt, 6000);
-	is_errno(answer_of(&locker).err, 0,
-		 "a waiter gets the lock at the end of a lease that a second lock call extended");
 	end_locker(&locker);
 	end_locks(belt, NAME);
 }
@@ -335,32 +322,6 @@ static void test_holder_in_hand_over(void)
 	end_locks(belt, NAME);
 }
 
-/* No task overtakes a waiter, not even the last holder. */
-static void test_newcomer(void)
-{
-	int belt = named_locks(NAME);
-	unsigned int round, overtook = 0, wrong = 0;
-	struct locker waiter, late;
-
-	for (round = 0; round < 20 && !wrong; round++) {
-		must_take(belt, KEY, "alice", 0);
-		waiter = wait_as("bob");
-		unlock(belt, KEY, "alice");
-		overtook += take(belt, KEY, "alice", 0) != -EBUSY;
-		late = wait_as("carol");
-		wrong += answer_of(&waiter).err != 0;
-		wrong += !is_held_by(belt, KEY, "bob");
-		tell(&waiter, 'u');
-		wrong += answer_of(&late).err != 0;
-		end_locker(&waiter);
-		end_locker(&late);
-		release(belt, "carol");
-	}
-	ok(!overtook, "lock returns EBUSY right after an unlock while another owner waits");
-	ok(!wrong, "a newcomer waits behind the waiters that came before it");
-	end_locks(belt, NAME);
-}
-
 /* A task that tries all the time does not overtake a waiter at the end of a lease. */
 static void test_impatient(void)
 {
@@ -387,88 +348,6 @@ static void test_impatient(void)
 	ok(!overtook && !wrong,
 	   "lock by a newcomer never overtakes a waiter at the end of a lease");
 	note("the newcomer tried %u times", asked);
-	end_locks(belt, NAME);
-}
-
-/* Many waiters */
-
-/* Voluntary context switches of a process. */
-static unsigned long switches_of(pid_t pid)
-{
-	unsigned long count, sum = 0;
-	char path[64], line[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "r");
-	if (!file)
-		bail_out("%s: %s", path, strerror(errno));
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "voluntary_ctxt_switches: %lu", &count) == 1)
-			sum += count;
-	fclose(file);
-	return sum;
-}
-
-static void test_crowd(void)
-{
-	static struct locker lockers[CROWD_MAX];
-	static unsigned long before[CROWD_MAX];
-	static char owners[CROWD_MAX][8];
-	int belt = named_locks(NAME);
-	unsigned int i, k, woken = 0, wrong = 0;
-
-	must_take(belt, KEY, "alice", 0);
-	for (i = 0; i < CROWD; i++) {
-		snprintf(owners[i], sizeof(owners[i]), "%u", i);
-		lockers[i] = wait_as(owners[i]);
-	}
-	for (i = 0; i < CROWD; i++)
-		before[i] = switches_of(lockers[i].pid);
-	unlock(belt, KEY, "alice");
-	for (i = 0; i < CROWD && !wrong; i++) {
-		wrong += answer_of(&lockers[i]).err || !is_held_by(belt, KEY, owners[i]);
-		if (i < 10)
-			for (k = i + 1; k < CROWD; k++)
-				woken += switches_of(lockers[k].pid) != before[k];
-		wrong += tell(&lockers[i], 'u').err != 0;
-	}
-	ok(!wrong, "%u waiters get the lock one by one in FIFO order", CROWD);
-	is_int(woken, 0, "an unlock wakes one of many waiters, and no other");
-	ok(is_free(belt, KEY), "the lock is free when each of many waiters has unlocked");
-	for (i = 0; i < CROWD; i++)
-		end_locker(&lockers[i]);
-	is_int(info_of(belt).entries, 0, "a lock that many waiters have held leaves no entry");
-	end_locks(belt, NAME);
-}
-
-/* The end of a lease wakes one waiter, too; belt time runs here. */
-static void test_crowd_of_leases(void)
-{
-	static struct locker lockers[20];
-	static unsigned long before[20];
-	int belt = named_locks(NAME);
-	unsigned int i, woken = 0;
-
-	SET(belt, .fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS, .ttl_ms = 1000000,
-	    .buckets = 2);
-	must_take(belt, KEY, "alice", 0);
-	for (i = 0; i < ARRAY_SIZE(lockers); i++)
-		lockers[i] = wait_as("bob");
-	if (renew(belt, KEY, "alice", 20))
-		bail_out("renew");
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-	/* Resume wakes every waiter once, to read the clock. */
-	for (i = 0; i < ARRAY_SIZE(lockers); i++)
-		before[i] = switches_of(lockers[i].pid);
-	is_errno(answer_of(&lockers[0]).err, 0,
-		 "the end of a lease grants the lock to the first of 20 waiters");
-	must(belt, HASHBELT_IOC_HALT, NULL);
-	for (i = 1; i < ARRAY_SIZE(lockers); i++)
-		woken += switches_of(lockers[i].pid) > before[i] + 2;
-	is_int(woken, 0, "the end of a lease does not wake the 19 waiters behind the first");
-	for (i = 0; i < ARRAY_SIZE(lockers); i++)
-		end_locker(&lockers[i]);
 	end_locks(belt, NAME);
 }
 
@@ -535,40 +414,6 @@ static void test_killed_at(enum point point)
 }
 
 /*
- * A waiter is killed at about the time at which it gets the lock. The lock is bound to its
- * descriptor, so the next waiter gets it either way.
- */
-static void test_killed_meanwhile(void)
-{
-	int belt = named_locks(NAME);
-	struct lock_call lock_call = lock_call_of("victim");
-	unsigned int round, stuck = 0, left = 0;
-	struct locker victim, next;
-
-	lock_call.how = HASHBELT_BOUND;
-	for (round = 0; round < scaled(100); round++) {
-		must_take(belt, KEY, "alice", 0);
-		victim = launch_asleep(lock_call);
-		next = wait_as("next");
-		if (round % 2)
-			kill(victim.pid, SIGKILL);
-		unlock(belt, KEY, "alice");
-		if (round % 4 == 0)
-			sched_yield();
-		kill(victim.pid, SIGKILL);
-		stuck += answer_of(&next).err != 0;
-		end_locker(&victim);
-		stuck += tell(&next, 'u').err != 0;
-		left += locks_held(belt) != 0;
-		end_locker(&next);
-	}
-	is_int(stuck, 0,
-	       "a bound waiter killed as it gets the lock passes it on to the next waiter");
-	is_int(left, 0, "a bound waiter killed as it gets the lock holds nothing");
-	end_locks(belt, NAME);
-}
-
-/*
  * A waiter gets a signal at about the time at which it gets the lock: it holds the lock, or
  * returns EINTR and the next waiter holds the lock.
  */
@@ -616,13 +461,9 @@ int main(void)
 	test_time_while_stopped();
 	test_stopped();
 	test_holder_in_hand_over();
-	test_newcomer();
 	test_impatient();
-	test_crowd();
-	test_crowd_of_leases();
 	for (point = BEFORE; point < POINTS; point++)
 		test_killed_at(point);
-	test_killed_meanwhile();
 	test_signal_meanwhile();
 	return done_testing();
 }

@@ -4,8 +4,9 @@
  *
  * Threads bind a descriptor that others use, destroy belts that others open, change
  * arguments while the kernel reads them, unmap buffers while the kernel writes to them, and
- * compete for keys and names. The threads interleave at random; each check holds for every
- * interleaving.
+ * compete for names. The threads interleave at random; each check holds for every
+ * interleaving. Operations on one key: tests/history/threads.c. Whole values:
+ * tests/stress/stress.c.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -176,7 +177,7 @@ static void test_destroy(void)
 	close(belt);
 }
 
-/* One of several concurrent calls for a name or key succeeds */
+/* One of several concurrent creates of one name succeeds */
 
 static pthread_barrier_t barrier;
 #define CONTESTS_MAX	500
@@ -204,177 +205,26 @@ static void *make_one(void *arg)
 	return NULL;
 }
 
-/* All threads make a call on each key; one is to succeed, and the others get @lost. */
-static void *change_each(unsigned long request, __u32 how, int lost)
-{
-	struct hashbelt_item item;
-	unsigned int round;
-	char key[16];
-	int err;
-
-	for (round = 0; round < CONTESTS; round++) {
-		snprintf(key, sizeof(key), "%u", round);
-		item = request == HASHBELT_IOC_PUT ? text_item(key, "value") : item_of(key);
-		item.how = how;
-		pthread_barrier_wait(&barrier);
-		err = call(belt, request, &item);
-		if (!err)
-			count(&winners[round]);
-		else if (err != -lost)
-			count(&bad);
-	}
-	return NULL;
-}
-
-static void *put_one(void *arg)
-{
-	(void)arg;
-	return change_each(HASHBELT_IOC_PUT, HASHBELT_IF_ABSENT, EEXIST);
-}
-
-static void *remove_one(void *arg)
-{
-	(void)arg;
-	return change_each(HASHBELT_IOC_REMOVE, 0, ENOENT);
-}
-
 static void nothing(void)
 {
 }
 
-static void test_winners(void *(*worker)(void *arg), const char *promise)
+static void test_names(void)
 {
 	unsigned int round, wrong = 0;
 
 	memset(winners, 0, sizeof(winners));
 	pthread_barrier_init(&barrier, NULL, THREADS);
-	compete(worker, THREADS, nothing);
+	compete(make_one, THREADS, nothing);
 	for (round = 0; round < CONTESTS; round++)
 		wrong += winners[round] != 1;
-	ok(!wrong && !bad, "%s", promise);
+	ok(!wrong && !bad,
+	   "one of several concurrent creates of one name succeeds, others get EEXIST");
 	if (wrong || bad)
 		note("%u rounds without exactly one success, %u unexpected errors", wrong, bad);
 }
 
-/* Adds one to a number by its version, and tries again until no other thread has changed it. */
-static void increment(unsigned int *retries)
-{
-	struct hashbelt_item item;
-	__u32 number = 0;
-	int err;
-
-	do {
-		item = item_of("number");
-		item.value = address(&number);
-		item.value_len = sizeof(number);
-		must(belt, HASHBELT_IOC_GET, &item);
-		number++;
-		item.how = HASHBELT_IF_VERSION;
-		err = call(belt, HASHBELT_IOC_PUT, &item);
-		*retries += err == -ESTALE;
-	} while (err == -ESTALE);
-	if (err)
-		count(&bad);
-}
-
-static void *increment_all(void *arg)
-{
-	unsigned int i, retries = 0;
-
-	(void)arg;
-	for (i = 0; i < ROUNDS; i++)
-		increment(&retries);
-	__atomic_fetch_add(&good, retries, __ATOMIC_RELAXED);
-	return NULL;
-}
-
-static void test_keys(void)
-{
-	struct hashbelt_item item;
-	__u32 number = 0;
-
-	test_winners(make_one,
-		     "one of several concurrent creates of one name succeeds, others get EEXIST");
-	belt = new_belt(0);
-	test_winners(put_one,
-		     "one of several concurrent IF_ABSENT puts succeeds, others get EEXIST");
-	test_winners(remove_one, "one of several concurrent removes succeeds, others get ENOENT");
-	item = item_of("number");
-	item.value = address(&number);
-	item.value_len = sizeof(number);
-	must(belt, HASHBELT_IOC_PUT, &item);
-	compete(increment_all, THREADS, nothing);
-	item.how = 0;
-	must(belt, HASHBELT_IOC_GET, &item);
-	is_int(number, THREADS * ROUNDS, "no increment by get and put with IF_VERSION is lost");
-	note("%u puts returned ESTALE", good);
-	close(belt);
-}
-
-/* Values are whole */
-
-#define SMALL	64
-#define LARGE	5000
-#define COPIED	250	/* a put copies a value of this length into the entry that is there */
-
-static bool overwriting;		/* all values have one length */
-
-static void *read_whole(void *arg)
-{
-	unsigned char buffer[LARGE];
-	struct hashbelt_item item;
-	unsigned int i;
-	int err;
-
-	(void)arg;
-	while (going()) {
-		item = item_of("key");
-		item.value = address(buffer);
-		item.value_len = sizeof(buffer);
-		err = call(belt, HASHBELT_IOC_GET, &item);
-		if (err || item.flags != buffer[0] ||
-		    (overwriting ? item.value_len != COPIED :
-				   item.value_len != SMALL && item.value_len != LARGE))
-			count(&bad);
-		for (i = 0; !err && i < item.value_len; i++) {
-			if (buffer[i] != buffer[0]) {
-				count(&bad);
-				break;
-			}
-		}
-		count(&good);
-	}
-	return NULL;
-}
-
-static void put_whole(unsigned int number)
-{
-	static unsigned char value[LARGE];
-	struct hashbelt_item item = item_of("key");
-
-	memset(value, number, sizeof(value));
-	item.flags = value[0];
-	item.value = address(value);
-	item.value_len = overwriting ? COPIED : number % 2 ? SMALL : LARGE;
-	must(belt, HASHBELT_IOC_PUT, &item);
-}
-
-static void replace_all(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < 2 * ROUNDS || early(); i++)
-		put_whole(i);
-}
-
-static void test_whole(__u32 policy, const char *promise)
-{
-	belt = new_belt(policy);
-	put_whole(0);
-	compete(read_whole, THREADS - 1, replace_all);
-	is_int(bad, 0, "%s", promise);
-	close(belt);
-}
+#define LARGE	5000	/* bytes of a value */
 
 /* Arguments that change while the kernel reads them */
 
@@ -714,7 +564,6 @@ static void test_memory(void)
 {
 	belt = new_belt(0);
 	page = fresh_pages(2 * PAGE);
-	put_whole(0);
 	compete(take_away, 1, use_page);
 	is_int(bad, 0, "get and put with a buffer that is remapped return 0 or EFAULT");
 	close(belt);
@@ -867,13 +716,7 @@ int main(void)
 {
 	test_binding();
 	test_destroy();
-	test_keys();
-	test_whole(0, "get of a key under constant replacement finds a whole value");
-	overwriting = true;
-	test_whole(0, "get of a key under constant overwriting finds a whole value");
-	overwriting = false;
-	test_whole(HASHBELT_REFRESH_ON_GET,
-		   "get that renews a key under constant replacement finds a whole value");
+	test_names();
 	test_item_changes();
 	test_create_changes();
 	test_batch_changes();

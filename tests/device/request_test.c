@@ -51,26 +51,7 @@ static void test_key_bytes(void)
 	close(belt);
 }
 
-/* The worker and the shrinker, which kunit calls itself */
-
-#define CROWD	200u	/* more requests than a put completes itself */
-
-static void test_crowd(void)
-{
-	int belt = asking_belt(NONE);
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < CROWD; i++)
-		must_ask(belt, i, "key");
-	put_text(belt, "key", "value", 0);
-	set_blocking(belt, true);
-	for (i = 0; i < CROWD; i++)
-		wrong += read_completion(belt).cause != HASHBELT_BY_PUT;
-	set_blocking(belt, false);
-	ok(!wrong && !waiting(belt) && has_no_completion(belt),
-	   "a put completes each of 200 requests for its key once");
-	close(belt);
-}
+/* The shrinker, which kunit calls itself */
 
 static void test_pressure(void)
 {
@@ -276,7 +257,6 @@ int main(void)
 
 	alarm(600);
 	test_key_bytes();
-	test_crowd();
 	test_pressure();
 	test_modes();
 	test_ends();
