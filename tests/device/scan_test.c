@@ -241,20 +241,6 @@ static void test_cursors(void)
 	close(belt);
 }
 
-static void test_gone(void)
-{
-	int belt = new_belt(0);
-
-	put_entries(belt);
-	advance(belt, 1000 + ENTRIES / 2);
-	scan_all(belt, MIB);
-	ok(!seen[0] && !seen[ENTRIES / 2] && !saw_all(1), "scan does not report expired entries");
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	scan_all(belt, MIB);
-	ok(!seen[1] && !seen[ENTRIES - 1], "scan does not report cleared entries");
-	close(belt);
-}
-
 /* Scans once, with as many bytes as the call asks for: while the index grows they become more. */
 static int scan_piece(int belt, struct hashbelt_scan *scan)
 {
@@ -366,7 +352,6 @@ int main(void)
 	test_too_small();
 	test_bad_buffer();
 	test_cursors();
-	test_gone();
 	test_again();
 	test_wiping();
 	test_destroyed();
