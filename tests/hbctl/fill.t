@@ -245,26 +245,6 @@ is 'get --fill --stale does not print a value after its grace time' 5 '' 'anothe
 	on get k --fill --stale
 
 # Removed values that stay
-on put left before --ttl never
-is 'rm --stale removes the entry' 0 '' '' on rm left --stale
-is 'get does not print a value that rm --stale has left' 1 '' "there is no entry 'left' *" on get left
-run on get left --fill --lease 1h --stale
-printf before >"$temporary/wanted"
-result 'get --fill --stale prints the value that rm --stale has left' "$(check_status 0; same
-	check_error "'left' in belt 'old' is yours *")"
-is 'a second rm --stale exits with 1' 1 '' "there is no entry 'left' *" on rm left --stale
-run on get left --fill --lease 1h --stale
-printf before >"$temporary/wanted"
-result 'a second rm --stale leaves the value, and ends the fill lease' "$(check_status 0; same
-	check_error "'left' in belt 'old' is yours *")"
-on put left after
-value 'get --fill --stale prints the new value once it is put' after on get left --fill --stale
-is 'rm --stale --if-version of another version exits with 1' 1 '' '*another process was faster*' \
-	on rm left --stale --if-version 1
-on rm left --stale
-on advance 61s
-is 'get --fill --stale does not print what rm --stale has left after the grace time' 1 '' \
-	"'left' in belt 'old' is yours *" on get left --fill --stale
 on load <<-'EOF'
 	left:1	a
 	left:2	b
