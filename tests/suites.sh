@@ -299,12 +299,12 @@ suite_life_full() {
 
 suite_hbctl() {
 	[ "$size" = full ] || {
-		guest hbctl "" client_test tests/hbctl/hbctl.t tests/hbctl/many.t tests/hbctl/apply.t \
+		guest hbctl "" client_test kept_test tests/hbctl/hbctl.t tests/hbctl/many.t tests/hbctl/apply.t \
 			tests/hbctl/events.t tests/hbctl/table.t tests/hbctl/lock.t tests/hbctl/incr.t \
 			tests/hbctl/wait.t tests/hbctl/init.t tests/hbctl/handle.t tests/hbctl/fill.t tests/hbctl/save.t
 		return
 	}
-	guest hbctl "" client_test tests/hbctl/hbctl.t \
+	guest hbctl "" client_test kept_test tests/hbctl/hbctl.t \
 		tests/hbctl/many.t tests/hbctl/settings.t tests/hbctl/apply.t tests/hbctl/events.t \
 		tests/hbctl/top.t tests/hbctl/table.t tests/hbctl/bench.t \
 		tests/hbctl/lock.t
@@ -545,7 +545,7 @@ suite_strict() (
 	poisoned="--memory 2048 --append page_poison=1"
 	crowd strict 4 "$poisoned" ""
 	# shellcheck disable=SC2046 # names without spaces
-	guest strict-device "$poisoned" SCALE=20 $(programs "") client_test
+	guest strict-device "$poisoned" SCALE=20 $(programs "") client_test kept_test
 )
 
 suite_kmsan() (
@@ -560,7 +560,7 @@ suite_clang() (
 		"$tests/module.sh" --user clang || exit
 	[ "$listing" ] || image=$("$tests/kernel/kernel.sh" clang image)
 	# shellcheck disable=SC2046 # names without spaces
-	guest clang "" SCALE=20 $(programs "") client_test
+	guest clang "" SCALE=20 $(programs "") client_test kept_test
 )
 
 suite_history() {
@@ -621,7 +621,7 @@ suite_debug() (
 		"$logs/debug/output.log" "$guest_status"
 	[ "$ONLY$listing" ] || check lock-order "$tests/lock_order.py" "$logs/debug/output.log"
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
-	guest leaks "--memory 2048" LEAKS=yes SCALE=1 client_test $(programs "" $leaking)
+	guest leaks "--memory 2048" LEAKS=yes SCALE=1 client_test kept_test $(programs "" $leaking)
 )
 
 # Programs with several tasks.
@@ -988,7 +988,7 @@ suite_device_full() {
 # their sizes, and programs with several tasks, on another kind of machine.
 on_other() {
 	# shellcheck disable=SC2046 # names without spaces
-	guest "$1" "$2" SCALE=20 "tests/device/machine.t $3 $4 $5" $(programs "") client_test \
+	guest "$1" "$2" SCALE=20 "tests/device/machine.t $3 $4 $5" $(programs "") client_test kept_test \
 		"stress $SEED 8000" "churn $SEED 8000" "lockstress $SEED 2000" \
 		"origin $SEED 2000" \
 		"history $SEED 1" "threads $SEED 2" "newest $SEED 2" tests/device/module.t

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client_bind.h"
 #include "client_walk.h"
 #include "client_window.h"
 
@@ -46,7 +47,12 @@ int hashbelt_fdopen(int fd, struct hashbelt **belt)
 	*belt = malloc(sizeof(**belt));
 	if (!*belt)
 		return -ENOMEM;
-	**belt = (struct hashbelt){ .fd = fd, .binds = WINDOW_NONE, .window = WINDOW_NONE };
+	**belt = (struct hashbelt){
+		.fd = fd,
+		.binds = WINDOW_NONE,
+		.window = WINDOW_NONE,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+	};
 	return 0;
 }
 
@@ -160,78 +166,6 @@ int hashbelt_fd(const struct hashbelt *belt)
 	return belt->fd;
 }
 
-/* Copies a name to where HASHBELT_NAME_SIZE zeros are. */
-static int copy_name(char *to, const char *name)
-{
-	size_t len = strlen(name);
-
-	if (len >= HASHBELT_NAME_SIZE)
-		return -ENAMETOOLONG;
-	memcpy(to, name, len);
-	return 0;
-}
-
-/**
- * hashbelt_bind() - bind a handle to a belt
- * @belt:	the handle
- * @name:	the belt's name
- *
- * Return: 0; -ENOENT, also if the caller may neither read, write nor own it;
- * -EINVAL or -ENAMETOOLONG for an invalid name. After an error the
- * handle is bound as before.
- */
-int hashbelt_bind(struct hashbelt *belt, const char *name)
-{
-	struct hashbelt_name arg = { 0 };
-	int err = copy_name(arg.name, name);
-
-	return err ? err : hashbelt_window_bind(belt, HASHBELT_IOC_OPEN, &arg);
-}
-
-/**
- * hashbelt_bind_owned() - bind a handle to a belt of a certain owner
- * @belt:	the handle
- * @name:	the belt's name
- * @uid:	the user that must own the belt
- *
- * For a belt under a name that other users know: any user may have made it.
- *
- * Return: what hashbelt_bind() returns; -EPERM if another user owns the belt.
- */
-int hashbelt_bind_owned(struct hashbelt *belt, const char *name, uid_t uid)
-{
-	struct hashbelt_name arg = { .flags = HASHBELT_OF_OWNER, .uid = uid };
-	int err = copy_name(arg.name, name);
-
-	return err ? err : hashbelt_window_bind(belt, HASHBELT_IOC_OPEN, &arg);
-}
-
-/**
- * hashbelt_create() - make a belt and bind the handle to it
- * @belt:	the handle
- * @name:	the belt's name; NULL or "" for one that lives as long as a
- *		descriptor that is bound to it
- * @settings:	its settings; the name is ignored, and so is @gid unless
- *		@fields has it; NULL for the defaults and mode 0600
- *
- * Return: 0; -EEXIST; -EINVAL for a setting or a name that cannot be; -EPERM for
- * a group of which the caller is no member; -EACCES for the name HASHBELT_DEFAULT_BELT, which is
- * root's to give; -ENOSPC or -EDQUOT if there are as many belts as there may be, or as
- * the caller may have; -ENAMETOOLONG; -ENOMEM.
- */
-int hashbelt_create(struct hashbelt *belt, const char *name,
-		    const struct hashbelt_settings *settings)
-{
-	struct hashbelt_settings arg = { .mode = 0600 };
-	int err;
-
-	if (settings)
-		arg = *settings;
-	memset(arg.name, 0, sizeof(arg.name));
-	err = copy_name(arg.name, name ? name : "");
-	return err ? err : hashbelt_window_bind(belt, HASHBELT_IOC_CREATE, &arg);
-}
-
 /**
  * hashbelt_destroy() - destroy a belt, even while others use it
  * @belt:	any handle whose descriptor is open for writing
@@ -243,9 +177,12 @@ int hashbelt_create(struct hashbelt *belt, const char *name,
 int hashbelt_destroy(struct hashbelt *belt, const char *name)
 {
 	struct hashbelt_name arg = { 0 };
-	int err = copy_name(arg.name, name);
+	size_t len = strlen(name);
 
-	return err ? err : call(belt, HASHBELT_IOC_DESTROY, &arg);
+	if (len >= HASHBELT_NAME_SIZE)
+		return -ENAMETOOLONG;
+	memcpy(arg.name, name, len);
+	return call_here(belt, HASHBELT_IOC_DESTROY, &arg);
 }
 
 /**
@@ -258,7 +195,7 @@ int hashbelt_destroy(struct hashbelt *belt, const char *name)
  */
 int hashbelt_next(struct hashbelt *belt, struct hashbelt_info *info)
 {
-	return call(belt, HASHBELT_IOC_NEXT, info);
+	return call_here(belt, HASHBELT_IOC_NEXT, info);
 }
 
 /**
@@ -388,8 +325,8 @@ static void note_items(const struct hashbelt *belt, const struct hashbelt_item *
 }
 
 /* Carries items out by calls. @done: returned, after an error as well: those that were tried. */
-static int call_items(const struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
-		      unsigned int *done)
+static int try_items(const struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
+		     unsigned int *done)
 {
 	struct hashbelt_batch batch;
 	int err = 0;
@@ -402,7 +339,7 @@ static int call_items(const struct hashbelt *belt, struct hashbelt_item *items, 
 		};
 		if (batch.count > HASHBELT_BATCH_MAX)
 			batch.count = HASHBELT_BATCH_MAX;
-		err = call(belt, HASHBELT_IOC_BATCH, &batch);
+		err = call_here(belt, HASHBELT_IOC_BATCH, &batch);
 		if (!err)
 			*done += batch.done;
 	}
@@ -410,10 +347,56 @@ static int call_items(const struct hashbelt *belt, struct hashbelt_item *items, 
 }
 
 /*
+ * Carries out the items from @done on, up to the first that finds the belt destroyed. @is_new: it
+ * is another belt than before, so items that name what that has given are not carried out.
+ */
+static int try_kept(const struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
+		    unsigned int *done, int is_new)
+{
+	unsigned int end, tried;
+	int err = 0;
+
+	while (!err && *done < count) {
+		for (end = *done; end < count && !(is_new && names_former(&items[end]));)
+			end++;
+		if (end == *done) {
+			items[(*done)++].result = -ESTALE;
+			continue;
+		}
+		err = try_items(belt, items + *done, end - *done, &tried);
+		for (end = *done + tried; *done < end; ++*done)
+			if (items[*done].result == -EIDRM)
+				return -EIDRM;
+	}
+	return err;
+}
+
+/* Carries items out as try_items(); of a handle that is kept bound, the rest in the next belt. */
+static int call_items(struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
+		      unsigned int *done)
+{
+	unsigned int bindings;
+	int result, err;
+
+	if (!is_kept(belt))
+		return try_items(belt, items, count, done);
+	*done = 0;
+	result = hashbelt_bind_first(belt, &bindings);
+	while (result >= 0) {
+		err = try_kept(belt, items, count, done, result);
+		if (err != -EIDRM)
+			return err;
+		result = hashbelt_bind_anew(belt, bindings);
+		bindings = hashbelt_bindings(belt);
+	}
+	return result;
+}
+
+/*
  * Carries gets out, WINDOW_BATCH at most: by the window, and then those that it does not answer by
  * a call. Of gets behind one that was not tried, a later call needs the buffers' sizes.
  */
-static int get_items(const struct hashbelt *belt, struct window_reader *reader,
+static int get_items(struct hashbelt *belt, struct window_reader *reader,
 		     struct hashbelt_item *items, unsigned int count, unsigned int *done)
 {
 	struct window_rest rest;
@@ -434,16 +417,21 @@ static int get_items(const struct hashbelt *belt, struct window_reader *reader,
 	return err;
 }
 
-/* Carries out a batch of gets alone. */
-static int get_batch(const struct hashbelt *belt, struct window_reader *reader,
-		     struct hashbelt_item *items, unsigned int count, unsigned int *done)
+/* Carries out a batch of gets alone. A call may bind the handle to a belt of another window. */
+static int get_batch(struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
+		     unsigned int *done)
 {
+	struct window_reader *reader;
 	unsigned int piece, tried;
 	int err = 0;
 
 	for (*done = 0; !err && *done < count; *done += tried) {
-		piece = count - *done < WINDOW_BATCH ? count - *done : WINDOW_BATCH;
-		err = get_items(belt, reader, items + *done, piece, &tried);
+		reader = window_reader_of(belt);
+		piece = count - *done;
+		if (reader && piece > WINDOW_BATCH)
+			piece = WINDOW_BATCH;
+		err = reader ? get_items(belt, reader, items + *done, piece, &tried) :
+			       call_items(belt, items + *done, piece, &tried);
 	}
 	return err;
 }
@@ -472,12 +460,11 @@ static int are_gets(const struct hashbelt_item *items, unsigned int count)
 int hashbelt_batch(struct hashbelt *belt, struct hashbelt_item *items, unsigned int count,
 		   unsigned int *done)
 {
-	struct window_reader *reader = window_reader_of(belt);
 	unsigned int tried;
 	int err;
 
-	if (reader && are_gets(items, count))
-		err = get_batch(belt, reader, items, count, &tried);
+	if (window_reader_of(belt) && are_gets(items, count))
+		err = get_batch(belt, items, count, &tried);
 	else
 		err = call_items(belt, items, count, &tried);
 	note_items(belt, items, tried);
@@ -501,7 +488,7 @@ static int read_keys(struct walk *walk, __u32 *size)
 		.buffer = (uintptr_t)walk->buffer,
 		.size = walk->size,
 	};
-	int err = call(walk->belt, HASHBELT_IOC_SCAN, &scan);
+	int err = call_at(walk->belt, walk->cursor, HASHBELT_IOC_SCAN, &scan);
 
 	*size = scan.size;
 	if (!err) {
@@ -570,7 +557,19 @@ void hashbelt_scan_end(struct hashbelt_scanner *scanner)
  */
 int hashbelt_watch(struct hashbelt *belt, __u32 flags)
 {
-	return call(belt, HASHBELT_IOC_WATCH, &flags);
+	int err = call(belt, HASHBELT_IOC_WATCH, &flags);
+
+	if (!err)
+		__atomic_store_n(&belt->watch, flags, __ATOMIC_RELAXED);
+	return err;
+}
+
+/* Reads events of the belt that the handle is bound to. */
+static ssize_t read_here(const struct hashbelt *belt, void *buffer, size_t size)
+{
+	ssize_t len = read(belt->fd, buffer, size);
+
+	return len < 0 ? -errno : len;
 }
 
 /**
@@ -588,9 +587,21 @@ int hashbelt_watch(struct hashbelt *belt, __u32 flags)
  */
 ssize_t hashbelt_read(struct hashbelt *belt, void *buffer, size_t size)
 {
-	ssize_t len = read(belt->fd, buffer, size);
+	unsigned int bindings;
+	ssize_t len;
+	int result;
 
-	return len < 0 ? -errno : len;
+	if (!is_kept(belt))
+		return read_here(belt, buffer, size);
+	result = hashbelt_bind_first(belt, &bindings);
+	while (result >= 0) {
+		len = read_here(belt, buffer, size);
+		if (len != -EIDRM)
+			return len;
+		result = hashbelt_bind_anew(belt, bindings);
+		bindings = hashbelt_bindings(belt);
+	}
+	return result;
 }
 
 /**
@@ -726,7 +737,7 @@ int hashbelt_buckets(struct hashbelt *belt, __u64 *counts, unsigned int count)
 	memset(counts, 0, count * sizeof(*counts));
 	part.counts = (uintptr_t)counted;
 	do {
-		err = call(belt, HASHBELT_IOC_BUCKETS, &part);
+		err = call_at(belt, part.cursor, HASHBELT_IOC_BUCKETS, &part);
 		for (i = 0; !err && i < count; i++)
 			counts[i] += counted[i];
 	} while (!err && part.cursor);

@@ -160,7 +160,7 @@ static int read_locks(struct walk *walk, __u32 *size)
 		.buffer = (uintptr_t)walk->buffer,
 		.size = walk->size,
 	};
-	int err = call(walk->belt, HASHBELT_IOC_LOCKS, &locks);
+	int err = call_at(walk->belt, walk->cursor, HASHBELT_IOC_LOCKS, &locks);
 
 	*size = locks.size;
 	if (!err) {

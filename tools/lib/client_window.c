@@ -23,6 +23,9 @@
 #define SECOND_NS	1000000000
 #define MS_NS		1000000
 
+/* Windows that a handle of several threads maps, one for each of its belts. */
+#define WINDOWS_MAX	64
+
 /* The stacks of threads are usually 2^STACK_SHIFT bytes apart. */
 #define STACK_SHIFT	23
 
@@ -629,6 +632,24 @@ static void set_shift(struct hashbelt *belt, __s64 shift_ns)
 		__atomic_store_n(&reader->shift_ns, shift_ns, __ATOMIC_RELAXED);
 }
 
+/* Lets gets read no window any more. Returns what they read before. */
+static uintptr_t forget(struct hashbelt *belt, uintptr_t *none)
+{
+	*none = __atomic_add_fetch(&belt->binds, 2 * WINDOW_NONE, __ATOMIC_RELAXED);
+	return __atomic_exchange_n(&belt->window, *none, __ATOMIC_SEQ_CST);
+}
+
+/* Unmaps all windows, if no other thread uses the handle. */
+static void unmap_former(struct hashbelt *belt)
+{
+	uintptr_t none;
+
+	if (!__atomic_load_n(&belt->one_thread, __ATOMIC_RELAXED))
+		return;
+	forget(belt, &none);
+	hashbelt_window_close(belt);
+}
+
 /* Maps the window of the belt to which the handle was bound when @before was read. */
 static int map_and_publish(struct hashbelt *belt, const struct hashbelt_window_map *map,
 			   uintptr_t before)
@@ -637,6 +658,12 @@ static int map_and_publish(struct hashbelt *belt, const struct hashbelt_window_m
 	unsigned int others;
 	int err;
 
+	if (is_mapped(belt)) {
+		set_shift(belt, map->shift_ns);
+		return 0;
+	}
+	if (sizeof(void *) < WORD || clock_is_call())
+		return -EOPNOTSUPP;
 	__atomic_fetch_add(&belt->mapping, 1, __ATOMIC_SEQ_CST);
 	err = map_window(belt, map, &mapping);
 	if (!err)
@@ -649,14 +676,35 @@ static int map_and_publish(struct hashbelt *belt, const struct hashbelt_window_m
 }
 
 /**
+ * hashbelt_window_renew() - let gets read the window of another belt than before
+ * @belt:	the handle, just bound to it
+ *
+ * Gets of other threads may be in the windows of former belts, which therefore stay mapped. So that
+ * the owner of the belt cannot fill the address space, the handle maps WINDOWS_MAX at most.
+ */
+void hashbelt_window_renew(struct hashbelt *belt)
+{
+	uintptr_t before = __atomic_load_n(&belt->window, __ATOMIC_ACQUIRE);
+	struct hashbelt_window_map map = { 0 };
+	struct window_mapping *mapping;
+	int mapped = 0;
+
+	for (mapping = __atomic_load_n(&belt->mappings, __ATOMIC_ACQUIRE); mapping;
+	     mapping = mapping->older)
+		mapped++;
+	if (mapped < WINDOWS_MAX && !call_here(belt, HASHBELT_IOC_WINDOW, &map))
+		map_and_publish(belt, &map, before);
+}
+
+/**
  * hashbelt_window_map() - let gets read the belt's window
  * @belt:	the handle
  *
  * From then on hashbelt_get(), and hashbelt_batch() of gets alone, look for entries in the window
  * first, without a system call. All else is as before. This holds for the belt to which the handle
- * is bound now, until a call binds the handle. After hashbelt_set() of another window, the handle
- * needs this call again; and so does each handle after setns(2) into another time namespace, before
- * its next get.
+ * is bound now, until a call binds the handle; of a handle that hashbelt_keep_bound() keeps bound,
+ * for further belts too. After hashbelt_set() of another window, the handle needs this call again;
+ * and so does each handle after setns(2) into another time namespace, before its next get.
  *
  * Return: 0, also if the window is mapped already; -ENODATA if the belt has none; -EOPNOTSUPP if
  * the module does not know windows, if the program is a 32-bit one, or if a reading of the clock is
@@ -665,18 +713,20 @@ static int map_and_publish(struct hashbelt *belt, const struct hashbelt_window_m
  */
 int hashbelt_window_map(struct hashbelt *belt)
 {
-	uintptr_t before = __atomic_load_n(&belt->window, __ATOMIC_ACQUIRE);
-	struct hashbelt_window_map map = { 0 };
-	int err = call(belt, HASHBELT_IOC_WINDOW, &map);
+	struct hashbelt_window_map map;
+	uintptr_t before;
+	int err;
 
+	__atomic_store_n(&belt->maps, 1, __ATOMIC_RELAXED);
+	if (!is_mapped(belt))
+		unmap_former(belt);
+	do {
+		before = __atomic_load_n(&belt->window, __ATOMIC_ACQUIRE);
+		map = (struct hashbelt_window_map){ 0 };
+		err = call(belt, HASHBELT_IOC_WINDOW, &map);
+	} while (!err && before != __atomic_load_n(&belt->window, __ATOMIC_ACQUIRE));
 	if (err)
 		return err == -ENOTTY ? -EOPNOTSUPP : err;
-	if (is_mapped(belt)) {
-		set_shift(belt, map.shift_ns);
-		return 0;
-	}
-	if (sizeof(void *) < WORD || clock_is_call())
-		return -EOPNOTSUPP;
 	return map_and_publish(belt, &map, before);
 }
 
@@ -700,13 +750,6 @@ void hashbelt_window_stats(const struct hashbelt *belt, struct hashbelt_window_c
 	}
 }
 
-/* Lets gets read no window any more. Return: what they read before. */
-static uintptr_t forget(struct hashbelt *belt, uintptr_t *none)
-{
-	*none = __atomic_add_fetch(&belt->binds, 2 * WINDOW_NONE, __ATOMIC_RELAXED);
-	return __atomic_exchange_n(&belt->window, *none, __ATOMIC_SEQ_CST);
-}
-
 /**
  * hashbelt_window_bind() - make a call that binds the handle
  * @belt:	the handle
@@ -721,17 +764,26 @@ static uintptr_t forget(struct hashbelt *belt, uintptr_t *none)
 int hashbelt_window_bind(struct hashbelt *belt, unsigned long request, void *arg)
 {
 	uintptr_t none, before = forget(belt, &none);
-	int err = call(belt, request, arg);
+	int err = call_here(belt, request, arg);
 
 	if (err)
 		__atomic_compare_exchange_n(&belt->window, &none, before, 0, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED);
 	else
-		forget(belt, &none);
+		hashbelt_window_leave(belt);
 	return err;
 }
 
-/* Frees all windows of a handle that no thread uses any more. */
+/* Lets gets read no window any more. */
+void hashbelt_window_leave(struct hashbelt *belt)
+{
+	uintptr_t none;
+
+	forget(belt, &none);
+	unmap_former(belt);
+}
+
+/* Frees all windows of a handle that no other thread uses, and that reads none any more. */
 void hashbelt_window_close(struct hashbelt *belt)
 {
 	struct window_mapping *older, *mapping;
@@ -741,4 +793,5 @@ void hashbelt_window_close(struct hashbelt *belt)
 		free_reader(mapping->reader);
 		free(mapping);
 	}
+	belt->mappings = NULL;
 }

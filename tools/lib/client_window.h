@@ -89,6 +89,8 @@ HIDDEN enum window_answer hashbelt_window_get(struct window_reader *reader, cons
 HIDDEN void hashbelt_window_look(struct window_reader *reader, struct hashbelt_item *items,
 				 unsigned int gets, struct window_rest *rest);
 HIDDEN int hashbelt_window_bind(struct hashbelt *belt, unsigned long request, void *arg);
+HIDDEN void hashbelt_window_renew(struct hashbelt *belt);
+HIDDEN void hashbelt_window_leave(struct hashbelt *belt);
 HIDDEN void hashbelt_window_close(struct hashbelt *belt);
 
 /* The reader of the handle's window; NULL if none is mapped. */

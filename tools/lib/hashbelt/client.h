@@ -3,7 +3,8 @@
  * libhashbelt: the calls of /dev/hashbelt as C functions.
  *
  * A handle, struct hashbelt, stands for a belt: hashbelt_open() binds it to the default belt,
- * if there is one, hashbelt_bind() and hashbelt_create() to another. Functions return 0 or a
+ * if there is one, hashbelt_bind() and hashbelt_create() to another, and hashbelt_keep_bound() to
+ * the one that has a name at each call. Functions return 0 or a
  * positive result, or a negative errno, and print nothing. The library has no global state.
  * Many threads may use one handle at once; a call that binds it has an effect on all of them.
  *
@@ -39,8 +40,8 @@ struct hashbelt_lister;
 /*
  * The calls of the library, for hashbelt_strerror(). A row has the constant, the name and the
  * rights that the call needs. New rows come last, so that no constant gets another value. OPEN
- * stands also for hashbelt_fdopen(), BIND for hashbelt_bind_owned(), and SCAN and LOCKS for the
- * walks.
+ * stands also for hashbelt_fdopen(), BIND for hashbelt_bind_owned() and hashbelt_keep_bound(), and
+ * SCAN and LOCKS for the walks.
  */
 #define HASHBELT_CALLS(X) \
 	X(HASHBELT_CALL_OPEN, "open", 0) \
@@ -103,6 +104,9 @@ struct hashbelt_window_counts {
 	__u64 calls;
 };
 
+/* For hashbelt_keep_bound(): no two threads use the handle at once. */
+#define HASHBELT_ONE_THREAD	0x01
+
 /* There while 'hbctl reload-module' runs, and after one that did not end. Only root can make it. */
 #define HASHBELT_RELOADING	"/run/hashbelt.reload"
 
@@ -118,6 +122,9 @@ const char *hashbelt_strerror(struct hashbelt *belt, int err, enum hashbelt_call
 
 int hashbelt_bind(struct hashbelt *belt, const char *name);
 int hashbelt_bind_owned(struct hashbelt *belt, const char *name, uid_t uid);
+int hashbelt_keep_bound(struct hashbelt *belt, const char *name, const uid_t *owner,
+			unsigned int flags);
+unsigned int hashbelt_bindings(const struct hashbelt *belt);
 int hashbelt_create(struct hashbelt *belt, const char *name,
 		    const struct hashbelt_settings *settings);
 int hashbelt_destroy(struct hashbelt *belt, const char *name);
