@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The belts that are served. A worker has a descriptor for each belt that it uses. A descriptor
- * whose belt was destroyed is bound to the next belt of that name, at the next request.
+ * The belts that are served. A worker has a handle for each belt that it uses, which is kept bound:
+ * if the belt is destroyed, requests go to the next one of its name.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -16,23 +16,21 @@
 /* Belts of prefixes for which a worker keeps a descriptor. */
 #define PREFIXES_MAX	64
 
-/* After so many batches it is looked whether a belt has got a window. A power of two. */
+/* After so many batches it is looked whether a belt has got another window. A power of two. */
 #define WINDOW_LOOKS	256
 
 /**
  * struct belt - a belt
- * @handle:	bound to it, if @is_bound; NULL if the device could not be opened
- * @is_bound:	false: the belt is not there, or was destroyed
- * @has_mapped:	the handle has had a window mapped
- * @batches:	their number since it was bound
+ * @handle:	kept bound to it, if @is_kept; NULL if the device could not be opened
+ * @is_kept:	false: the place has got another name since
+ * @batches:	their number
  * @used:	the value of the worker's count of uses when it was used last
  * @name_len:	length of its name; 0 for a free place
  * @name:	its name
  */
 struct belt {
 	struct hashbelt *handle;
-	bool is_bound;
-	bool has_mapped;
+	bool is_kept;
 	unsigned int batches;
 	__u64 used;
 	size_t name_len;
@@ -63,31 +61,17 @@ struct belt_scan {
 	struct hashbelt_scanner *scanner;
 };
 
-/* Binds a belt if it is not bound. */
-static int bind_belt(struct belt *belt)
+/* Opens the device for a belt, which may not exist yet, and keeps the handle bound to it. */
+static int open_belt(struct belt *belt)
 {
-	int err;
+	int err = belt->handle ? 0 : hashbelt_open(NULL, &belt->handle);
 
-	if (belt->is_bound)
-		return 0;
-	/* A handle keeps the windows of all belts to which it was bound. */
-	if (belt->has_mapped) {
-		hashbelt_close(belt->handle);
-		belt->handle = NULL;
-		belt->has_mapped = false;
-	}
-	if (!belt->handle) {
-		err = hashbelt_open(NULL, &belt->handle);
-		if (err)
-			return err;
-	}
-	err = hashbelt_bind(belt->handle, belt->name);
-	/* A handle of a belt that was destroyed stays bound to nothing. */
-	belt->is_bound = !err;
-	belt->batches = 0;
+	if (err || belt->is_kept)
+		return err;
+	err = hashbelt_keep_bound(belt->handle, belt->name, NULL, HASHBELT_ONE_THREAD);
+	belt->is_kept = true;
 	/* Without a window gets are calls. */
-	if (!err && !hashbelt_window_map(belt->handle))
-		belt->has_mapped = true;
+	hashbelt_window_map(belt->handle);
 	return err == -ENOENT ? -EIDRM : err;
 }
 
@@ -134,7 +118,7 @@ int belts_open(const struct options *options, struct belts **belts)
 	plain = &(*belts)->plain;
 	plain->name_len = strlen(options->belt);
 	snprintf(plain->name, sizeof(plain->name), "%s", options->belt);
-	err = plain->name_len < sizeof(plain->name) ? bind_belt(plain) : -ENAMETOOLONG;
+	err = plain->name_len < sizeof(plain->name) ? open_belt(plain) : -ENAMETOOLONG;
 	if (!err || err == -EIDRM)
 		return 0;
 	log_line(LOG_TROUBLE, "%s",
@@ -187,7 +171,7 @@ static struct belt *find_prefixed(struct belts *belts, const char *name, size_t 
 		if (belt->used < oldest->used)
 			oldest = belt;
 	}
-	oldest->is_bound = false;
+	oldest->is_kept = false;
 	oldest->used = ++belts->uses;
 	oldest->name_len = len;
 	memset(oldest->name, 0, sizeof(oldest->name));
@@ -258,72 +242,23 @@ static void do_item(struct belt *belt, struct hashbelt_item *item)
 	item->result = err;
 }
 
-/* Carries items out. Return: the number of those that found the belt, in @err why not all did. */
+/* Carries operations out by calls, in their order. Returns in @err why not all were. */
 static unsigned int try_items(struct belt *belt, struct hashbelt_item *items, unsigned int count,
 			      int *err)
 {
-	unsigned int done = 0, tried, i;
+	unsigned int done = 0, tried;
 
-	*err = bind_belt(belt);
-	while (!*err && done < count) {
-		tried = 1;
-		if (count == 1)
-			do_item(belt, items);
-		else
-			*err = hashbelt_batch(belt->handle, items + done, count - done, &tried);
+	*err = open_belt(belt);
+	if (!*err && count == 1) {
+		do_item(belt, items);
+		return 1;
+	}
+	for (; !*err && done < count; done += tried) {
+		*err = hashbelt_batch(belt->handle, items + done, count - done, &tried);
 		if (*err == -EINTR)
 			*err = 0;
-		for (i = 0; i < tried; i++)
-			if (items[done + i].result == -EIDRM)
-				break;
-		done += i;
-		if (i < tried)
-			*err = -EIDRM;
 	}
 	return done;
-}
-
-/* Carries operations out by calls, in their order. */
-static void call_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
-{
-	unsigned int done;
-	int err;
-
-	done = try_items(belt, items, count, &err);
-	if (done < count && err == -EIDRM && belt->is_bound) {
-		/* It was destroyed. Another may have been made under its name. */
-		belt->is_bound = false;
-		done += try_items(belt, items + done, count - done, &err);
-	}
-	if (err == -EIDRM)
-		belt->is_bound = false;
-	for (; done < count; done++)
-		items[done].result = err;
-}
-
-/* The gets of the handle that have looked into its window, since that was mapped. */
-static __u64 count_looks(const struct belt *belt)
-{
-	struct hashbelt_window_counts counts;
-
-	hashbelt_window_stats(belt->handle, &counts);
-	return counts.hits + counts.calls;
-}
-
-/* Maps the window that the belt has got since it was bound, in place of the one that it had. */
-static void renew_window(struct belt *belt)
-{
-	__u64 looks = count_looks(belt);
-
-	if (belt->has_mapped && !looks)
-		return;
-	/* The owner of the belt must not fill this process with mappings: a new handle. */
-	if (hashbelt_window_map(belt->handle))
-		belt->is_bound = !belt->has_mapped;
-	else if (count_looks(belt) < looks)
-		belt->is_bound = false;
-	else
-		belt->has_mapped = true;
 }
 
 /**
@@ -339,26 +274,14 @@ static void renew_window(struct belt *belt)
  */
 void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
 {
-	if (belt->is_bound && !(++belt->batches % WINDOW_LOOKS))
-		renew_window(belt);
-	call_batch(belt, items, count);
-}
+	unsigned int done;
+	int err;
 
-/* Whether the belt was destroyed, and there is another of its name, which is bound then. */
-static bool is_made_again(struct belt *belt, int err)
-{
-	if (err != -EIDRM)
-		return false;
-	belt->is_bound = false;
-	return !bind_belt(belt);
-}
-
-/* Notes that a belt was destroyed. Return: @err. */
-static int note_gone(struct belt *belt, int err)
-{
-	if (err == -EIDRM)
-		belt->is_bound = false;
-	return err;
+	if (belt->is_kept && !(++belt->batches % WINDOW_LOOKS))
+		hashbelt_window_map(belt->handle);
+	done = try_items(belt, items, count, &err);
+	for (; done < count; done++)
+		items[done].result = err;
 }
 
 /**
@@ -375,14 +298,9 @@ static int note_gone(struct belt *belt, int err)
 int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, size_t size,
 	      struct hashbelt_fill *fill)
 {
-	int err = bind_belt(belt);
+	int err = open_belt(belt);
 
-	if (err)
-		return err;
-	err = hashbelt_fill(belt->handle, key, key_len, buffer, size, fill);
-	if (is_made_again(belt, err))
-		err = hashbelt_fill(belt->handle, key, key_len, buffer, size, fill);
-	return note_gone(belt, err);
+	return err ? err : hashbelt_fill(belt->handle, key, key_len, buffer, size, fill);
 }
 
 /**
@@ -396,9 +314,9 @@ int belt_fill(struct belt *belt, const void *key, size_t key_len, void *buffer, 
  */
 int belt_give_up(struct belt *belt, const void *key, size_t key_len, __u64 token)
 {
-	int err = bind_belt(belt);
+	int err = open_belt(belt);
 
-	return err ? err : note_gone(belt, hashbelt_give_up(belt->handle, key, key_len, token));
+	return err ? err : hashbelt_give_up(belt->handle, key, key_len, token);
 }
 
 /**
@@ -409,14 +327,9 @@ int belt_give_up(struct belt *belt, const void *key, size_t key_len, __u64 token
  */
 int belt_clear(struct belt *belt)
 {
-	int err = bind_belt(belt);
+	int err = open_belt(belt);
 
-	if (err)
-		return err;
-	err = hashbelt_clear(belt->handle);
-	if (is_made_again(belt, err))
-		err = hashbelt_clear(belt->handle);
-	return note_gone(belt, err);
+	return err ? err : hashbelt_clear(belt->handle);
 }
 
 /**
@@ -477,10 +390,10 @@ void belt_scan_end(struct belt_scan *scan)
  */
 int belt_info(struct belt *belt, struct hashbelt_info *info)
 {
-	int err = bind_belt(belt);
+	int err = open_belt(belt);
 
 	memset(info, 0, sizeof(*info));
-	return err ? err : note_gone(belt, hashbelt_info(belt->handle, info));
+	return err ? err : hashbelt_info(belt->handle, info);
 }
 
 /**
@@ -493,10 +406,10 @@ int belt_info(struct belt *belt, struct hashbelt_info *info)
 int belt_stat(struct belt *belt, __u64 *counters)
 {
 	unsigned int count = HASHBELT_STAT_COUNT;
-	int err = bind_belt(belt);
+	int err = open_belt(belt);
 
 	memset(counters, 0, sizeof(*counters) * HASHBELT_STAT_COUNT);
-	return err ? err : note_gone(belt, hashbelt_stat(belt->handle, counters, &count));
+	return err ? err : hashbelt_stat(belt->handle, counters, &count);
 }
 
 /**
