@@ -16,8 +16,9 @@
 
 /**
  * struct follow_belt - the belt
- * @handle:	bound to it, if @is_bound
- * @is_bound:	false: the belt was not there, or was destroyed
+ * @handle:	kept bound to it
+ * @is_there:	the last call has found it
+ * @bindings:	of the handle when the belt was cleared last
  * @count:	keys that are to be removed
  * @used:	their bytes
  * @call:	the call of the library that was made last
@@ -29,7 +30,8 @@
  */
 struct follow_belt {
 	struct hashbelt *handle;
-	bool is_bound;
+	bool is_there;
+	unsigned int bindings;
 	unsigned int count;
 	size_t used;
 	enum hashbelt_call call;
@@ -59,8 +61,11 @@ int follow_belt_open(const char *name, struct follow_belt **belt)
 		return -ENOMEM;
 	snprintf((*belt)->name, sizeof((*belt)->name), "%s", name);
 	err = hashbelt_open(NULL, &(*belt)->handle);
-	if (!err)
+	if (!err) {
+		/* Each call that finds no belt tries again. */
+		hashbelt_keep_bound((*belt)->handle, name, NULL, HASHBELT_ONE_THREAD);
 		return 0;
+	}
 	fprintf(stderr, "hbfollow: %s\n",
 		hashbelt_strerror(NULL, err, HASHBELT_CALL_OPEN, NULL, text, sizeof(text)));
 	free(*belt);
@@ -80,16 +85,7 @@ void follow_belt_close(struct follow_belt *belt)
 	free(belt);
 }
 
-/* Notes that the belt was destroyed, which has ended all its entries. Return: @err, or 0 then. */
-static int note_gone(struct follow_belt *belt, int err)
-{
-	if (err != -EIDRM)
-		return err;
-	belt->is_bound = false;
-	return 0;
-}
-
-/* Clears the belt that the handle is bound to. */
+/* Drops all entries of the belt. */
 static int clear(struct follow_belt *belt)
 {
 	int err;
@@ -98,24 +94,30 @@ static int clear(struct follow_belt *belt)
 	do {
 		err = hashbelt_clear(belt->handle);
 	} while (err == -EINTR);
-	belt->cleared += !err;
-	return note_gone(belt, err);
+	if (!err) {
+		belt->cleared++;
+		belt->bindings = hashbelt_bindings(belt->handle);
+	}
+	return err;
+}
+
+/* Notes whether a call has found the belt. Returns its result @err, or 0 if there is no belt. */
+static int note_belt(struct follow_belt *belt, int err)
+{
+	belt->is_there = err != -EIDRM;
+	return belt->is_there ? err : 0;
 }
 
 /*
- * Binds the handle if there is a belt, and clears that: keys have changed while it was not bound.
- * Until then nothing is missed, as each change looks for the belt anew.
+ * Ends a call on the belt that returned @err. A belt that was bound since the last clear is
+ * cleared, because keys have changed while there was none. As long as there is none, nothing is
+ * missed: each call looks for one.
  */
-static int find(struct follow_belt *belt)
+static int end_call(struct follow_belt *belt, int err)
 {
-	int err;
-
-	belt->call = HASHBELT_CALL_BIND;
-	err = hashbelt_bind(belt->handle, belt->name);
-	belt->is_bound = !err;
-	if (!err)
-		return clear(belt);
-	return err == -ENOENT ? 0 : err;
+	if (hashbelt_bindings(belt->handle) != belt->bindings)
+		err = clear(belt);
+	return note_belt(belt, err);
 }
 
 /* Carries the items out from @done on. */
@@ -149,17 +151,11 @@ int follow_belt_flush(struct follow_belt *belt)
 
 	if (!belt->count)
 		return 0;
-	if (!belt->is_bound)
-		err = find(belt);
-	else
-		while (!err && done < belt->count)
-			err = run_items(belt, &done);
-	/* A belt that has been made in its place is cleared, so that it has none of the keys. */
-	if (err == -EIDRM)
-		err = find(belt);
+	while (!err && done < belt->count)
+		err = run_items(belt, &done);
 	belt->count = 0;
 	belt->used = 0;
-	return err;
+	return end_call(belt, err);
 }
 
 /**
@@ -190,15 +186,9 @@ int follow_belt_remove(struct follow_belt *belt, const char *key, size_t len)
  */
 int follow_belt_clear(struct follow_belt *belt)
 {
-	int err = 0;
-
 	belt->count = 0;
 	belt->used = 0;
-	if (belt->is_bound)
-		err = clear(belt);
-	if (!err && !belt->is_bound)
-		err = find(belt);
-	return err;
+	return note_belt(belt, clear(belt));
 }
 
 /**
@@ -210,13 +200,11 @@ int follow_belt_clear(struct follow_belt *belt)
 int follow_belt_check(struct follow_belt *belt)
 {
 	struct hashbelt_info info;
-	int err = 0;
+	int err;
 
-	if (belt->is_bound && hashbelt_info(belt->handle, &info) == -EIDRM)
-		belt->is_bound = false;
-	if (!belt->is_bound)
-		err = find(belt);
-	return err;
+	belt->call = HASHBELT_CALL_BIND;
+	err = hashbelt_info(belt->handle, &info);
+	return end_call(belt, err == -EPERM ? 0 : err);
 }
 
 /**
@@ -227,7 +215,7 @@ int follow_belt_check(struct follow_belt *belt)
  */
 bool follow_belt_is_there(const struct follow_belt *belt)
 {
-	return belt->is_bound;
+	return belt->is_there;
 }
 
 /**
