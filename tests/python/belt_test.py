@@ -3,6 +3,7 @@
 """Belts as mappings: one key, many keys, the belt as a whole, serializers and errors."""
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -352,6 +353,31 @@ class Errors(BeltCase):
         with hashbelt.open("python-gone") as belt:
             hashbelt.destroy("python-gone")
             self.raises(hashbelt.NoBelt, "was destroyed", belt.get, "key")
+
+    def test_keep_bound(self):
+        """with keep_bound, calls reach the next belt of the name, and with an old version raise"""
+        self.addCleanup(hashbelt.destroy, "python-kept")
+        hashbelt.create("python-kept")
+        belt = hashbelt.open("python-kept", keep_bound=True)
+        copy = pickle.loads(pickle.dumps(belt))
+        version = belt.set("key", b"1")
+        for one in (belt, copy):
+            hashbelt.destroy("python-kept")
+            self.raises(hashbelt.NoBelt, "was destroyed", one.get, "key")
+            hashbelt.create("python-kept")
+            self.assertIsNone(one.get("key"))
+            one["key"] = b"2"
+            self.assertEqual(one.get_many(["key", "other"]), {"key": b"2"})
+        hashbelt.destroy("python-kept")
+        hashbelt.create("python-kept")
+        with hashbelt.open("python-kept") as other:
+            other["key"] = b"3"
+        self.raises(hashbelt.Changed, "another version", belt.set, "key", b"4", version=version)
+        self.assertEqual(belt["key"], b"3")
+        self.raises(hashbelt.NotAllowed, "", hashbelt.open, "python-kept", keep_bound=True,
+                    owner=4711)
+        self.raises(hashbelt.NoBelt, "there is no belt 'absent'", hashbelt.open, "absent",
+                    keep_bound=True)
 
     def test_full(self):
         """a put into a full belt raises Full, with the limit"""

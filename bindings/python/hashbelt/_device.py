@@ -160,11 +160,12 @@ class Device:
     """
 
     def __init__(self, name: str, path: str = _abi.DEVICE, owner: int | None = None,
-                 flags: int = 0, watch: int = 0) -> None:
+                 flags: int = 0, watch: int = 0, keep_bound: bool = False) -> None:
         """Open the device, bind the handle to the belt, and set how it reads events.
 
         owner is the user that the belt must have, flags are those of fcntl(2) for its descriptor,
-        and watch is of WATCH_*. Raises NoDevice, NoBelt, NotAllowed, Error.
+        and watch is of WATCH_*. keep_bound: calls reach the next belt of the name after this one
+        was destroyed. Raises NoDevice, NoBelt, NotAllowed, Error.
         """
         self.name = name
         self.path = path
@@ -173,6 +174,7 @@ class Device:
         self.spaces: list[Space] = []
         self._flags = flags
         self._watch = watch
+        self._keep_bound = keep_bound
         self._handle: Handle | None = None
         self._closed = False
         self._lock = threading.Lock()
@@ -181,7 +183,10 @@ class Device:
 
     def _bind(self, handle: Handle) -> None:
         name = encode_name(self.name, _abi.CALL_BIND)
-        if self.owner is None:
+        if self._keep_bound:
+            owner = None if self.owner is None else ctypes.byref(ctypes.c_uint32(self.owner))
+            err = library.keep_bound(handle, name, owner, 0)
+        elif self.owner is None:
             err = library.bind(handle, name)
         else:
             err = library.bind_owned(handle, name, self.owner)
@@ -215,11 +220,11 @@ class Device:
                 self._handle = handle
             return self._handle
 
-    def settings(self) -> tuple[str, str, int | None, int, int]:
-        """Its name, path, owner and flags. Raises ValueError after close()."""
+    def settings(self) -> tuple[str, str, int | None, int, int, bool]:
+        """Its name, path, owner, flags and so on. Raises ValueError after close()."""
         if self._closed:
             raise ValueError(f"belt '{self.name}' is closed: open it again")
-        return self.name, self.path, self.owner, self._flags, self._watch
+        return self.name, self.path, self.owner, self._flags, self._watch, self._keep_bound
 
     def __reduce__(self) -> Any:
         """It is pickled and copied as its settings: the copy has a descriptor of its own."""

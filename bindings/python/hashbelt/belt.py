@@ -69,11 +69,11 @@ class Belt(MutableMapping[Key, V]):
     """
 
     def __init__(self, name: str, serializer: Serializer[V], *, path: str = _abi.DEVICE,
-                 owner: int | None = None) -> None:
+                 owner: int | None = None, keep_bound: bool = False) -> None:
         """Bind a descriptor to the belt: use hashbelt.open()."""
         self.name = name
         self.serializer = serializer
-        self._device = Device(name, path, owner)
+        self._device = Device(name, path, owner, keep_bound=keep_bound)
         # None where values are bytes, which need no call.
         kind: Any = type(serializer)
         self._loads = None if kind is Bytes else serializer.loads
@@ -104,8 +104,8 @@ class Belt(MutableMapping[Key, V]):
 
     def __reduce__(self) -> Any:
         """A belt is pickled and copied as its name and settings, and opened anew from these."""
-        name, path, owner, *_ = self._device.settings()
-        return _open_again, (type(self), name, self.serializer, path, owner)
+        name, path, owner, _, _, keep_bound = self._device.settings()
+        return _open_again, (type(self), name, self.serializer, path, owner, keep_bound)
 
     def fileno(self) -> int:
         """The descriptor of the device, for poll(2). The belt closes it."""
@@ -647,29 +647,34 @@ class Belt(MutableMapping[Key, V]):
         return decorate
 
 
-def _open_again(kind: Any, name: str, serializer: Any, path: str, owner: int | None) -> Any:
+def _open_again(kind: Any, name: str, serializer: Any, path: str, owner: int | None,
+                keep_bound: bool) -> Any:
     """Open a belt that was pickled or copied. Raises NoDevice, NoBelt, NotAllowed."""
-    return kind(name, serializer, path=path, owner=owner)
+    return kind(name, serializer, path=path, owner=owner, keep_bound=keep_bound)
 
 
 @overload
-def open_belt(name: str = ..., *, owner: int | None = ..., path: str = ...) -> Belt[bytes]: ...
+def open_belt(name: str = ..., *, owner: int | None = ..., path: str = ...,
+              keep_bound: bool = ...) -> Belt[bytes]: ...
 
 
 @overload
 def open_belt(name: str = ..., serializer: Serializer[V] = ..., *, owner: int | None = ...,
-              path: str = ...) -> Belt[V]: ...
+              path: str = ..., keep_bound: bool = ...) -> Belt[V]: ...
 
 
 def open_belt(name: str = _abi.DEFAULT_BELT, serializer: Any = None, *, owner: int | None = None,
-              path: str = _abi.DEVICE) -> Any:
+              path: str = _abi.DEVICE, keep_bound: bool = False) -> Any:
     """Open a belt.
 
     name is the belt's; serializer is hashbelt.JSON(), hashbelt.Pickle() or an object with the same
     two methods, and without it values are bytes; owner is the uid that the belt must have; path is
-    that of the device. Raises NoDevice, NoBelt, NotAllowed, TooLarge.
+    that of the device. With keep_bound, calls reach the next belt of the name after this one was
+    destroyed, and raise NoBelt only as long as there is none; what names a version of this one
+    raises Changed. Raises NoDevice, NoBelt, NotAllowed, TooLarge.
     """
-    return Belt(name, Bytes() if serializer is None else serializer, path=path, owner=owner)
+    return Belt(name, Bytes() if serializer is None else serializer, path=path, owner=owner,
+                keep_bound=keep_bound)
 
 
 def _members() -> Iterator[tuple[str, str, int]]:

@@ -45,7 +45,8 @@ class BeltCache(BaseCache):
         super().__init__(default_timeout)
         self.ignore_delete_many_errors = ignore_delete_many_errors
         self.key_prefix = key_prefix
-        self._belt = open_belt(belt, Numbers(serializer or Pickle()), owner=owner, path=path)
+        self._belt = open_belt(belt, Numbers(serializer or Pickle()), owner=owner, path=path,
+                               keep_bound=True)
 
     def _key(self, key: str) -> bytes:
         return fit_key(self.key_prefix + key)

@@ -31,7 +31,8 @@ def _shared_belt(name: str, *, owner: int | None = None, path: str = _abi.DEVICE
     if belt is None:
         kind = import_string(serializer) if isinstance(serializer, str) else serializer
         values = Numbers(kind() if isinstance(kind, type) else kind)
-        belt = _belts.setdefault(place, open_belt(name, values, owner=owner, path=path))
+        belt = _belts.setdefault(place, open_belt(name, values, owner=owner, path=path,
+                                                  keep_bound=True))
     return belt
 
 

@@ -96,7 +96,7 @@ class BeltBackend(BytesBackend):
         """Open the belt. Raises NoDevice, NoBelt, NotAllowed."""
         self._belt = open_belt(arguments.get("belt", _abi.DEFAULT_BELT),
                                owner=arguments.get("owner"),
-                               path=arguments.get("path", _abi.DEVICE))
+                               path=arguments.get("path", _abi.DEVICE), keep_bound=True)
         self._ttl = arguments.get("expiration_time", BELT)
         self._is_distributed = arguments.get("distributed_lock", True)
         self._lease = arguments.get("lock_timeout", 30)

@@ -78,7 +78,8 @@ class _Windows:
         """The belt. Raises NoDevice, NoBelt, NotAllowed."""
         belt = self._opened
         if belt is None:
-            belt = self._opened = open_belt(self._name, owner=self._owner, path=self._path)
+            belt = self._opened = open_belt(self._name, owner=self._owner, path=self._path,
+                                            keep_bound=True)
         return belt
 
     def __reduce__(self) -> Any:
