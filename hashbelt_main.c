@@ -17,14 +17,12 @@
 #include "belt/ground/compat.h"
 #include "belt/belts/create.h"
 #include "belt/ground/memory.h"
-#include "device/batch.h"
+#include "device/calls.h"
 #include "device/item.h"
-#include "device/manage.h"
 #include "device/map.h"
 #include "device/reader.h"
 #include "device/registry.h"
 #include "device/rights.h"
-#include "device/service.h"
 #include "device/user.h"
 #include "hashbelt_version.h"
 
@@ -217,9 +215,6 @@ static int hashbelt_open(struct inode *inode, struct file *filp)
 /* Most bytes of an ioctl's argument. */
 #define ARGUMENT_MAX	512
 
-/* An ioctl that needs no belt. */
-#define NO_BELT		BIT(31)
-
 /**
  * struct call_type - an ioctl
  * @cmd:	HASHBELT_IOC_*, which has the size of the argument and the direction of the copy
@@ -241,52 +236,17 @@ struct call_type {
 		       BUILD_BUG_ON_ZERO(_IOC_DIR(HASHBELT_IOC_##name) & _IOC_READ &&	\
 					 _IOC_SIZE(HASHBELT_IOC_##name) % 8),	\
 		.needs = needs_, .run = run_,					\
-	}
+	},
 
 #define ITEM_CALL(name)								\
 	[_IOC_NR(HASHBELT_IOC_##name)] = {					\
 		.cmd = HASHBELT_IOC_##name, .op = HASHBELT_OP_##name,		\
-	}
-
-#define MAY(what)	HASHBELT_MAY_##what
+	},
 
 /* Index 0 must be an ioctl: an empty entry would be equal to the command 0, which is none. */
 static const struct call_type calls[] = {
-	CALL(ABI, NO_BELT, NULL),	/* returns a constant */
-	ITEM_CALL(GET),
-	ITEM_CALL(PUT),
-	ITEM_CALL(TOUCH),
-	ITEM_CALL(REMOVE),
-	ITEM_CALL(EXPIRE),
-	ITEM_CALL(ADD),
-	CALL(BATCH, 0, hb_call_batch),	/* each operation has its own needs */
-	CALL(SCAN, MAY(READ), hb_call_scan),
-	CALL(CLEAR, MAY(WRITE), hb_call_clear),
-	CALL(FILL, MAY(READ) | MAY(WRITE), hb_call_fill),
-	CALL(INFO, MAY(READ), hb_call_info),
-	CALL(STAT, MAY(READ), hb_call_stat),
-	CALL(HALT, MAY(OWN), hb_call_time),
-	CALL(RESUME, MAY(OWN), hb_call_time),
-	CALL(ROTATE, MAY(OWN), hb_call_time),
-	CALL(ADVANCE, MAY(OWN), hb_call_time),
-	CALL(SET, MAY(OWN), hb_call_manage),
-	CALL(BUCKETS, MAY(READ), hb_call_buckets),
-	CALL(WINDOW, MAY(READ), hb_call_window),
-	CALL(WATCH, MAY(READ), hb_call_watch),
-	CALL(ACK, MAY(READ) | MAY(CONSUME), hb_call_ack),
-	CALL(REQUEST, MAY(READ) | MAY(WRITE), hb_call_request),
-	CALL(CANCEL, MAY(READ), hb_call_cancel),
-	CALL(COMPLETE, MAY(WRITE), hb_call_complete),
-	CALL(CREATE, NO_BELT, hb_call_manage),
-	CALL(OPEN, NO_BELT, hb_call_manage),
-	CALL(DESTROY, NO_BELT, hb_call_manage),
-	CALL(NEXT, NO_BELT, hb_call_next),
-	CALL(LOCK, MAY(WRITE), hb_call_lock),
-	CALL(UNLOCK, MAY(WRITE), hb_call_lock),
-	CALL(RENEW, MAY(WRITE), hb_call_lock),
-	CALL(HOLDER, MAY(READ), hb_call_lock),
-	CALL(RELEASE, MAY(WRITE), hb_call_lock),
-	CALL(LOCKS, MAY(READ), hb_call_locks),
+	CALL(ABI, NO_BELT, NULL)	/* returns a constant */
+	HB_CALLS(CALL, ITEM_CALL)
 };
 
 /* After these results the argument is copied out. */

@@ -13,7 +13,7 @@
 #include "belt/ground/compat.h"
 #include "belt/keys/put.h"
 #include "belt/shard/window.h"
-#include "batch.h"
+#include "calls.h"
 #include "item.h"
 #include "step.h"
 

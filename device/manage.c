@@ -9,7 +9,7 @@
 #include "belt/belts/time.h"
 #include "belt/ground/trace.h"
 #include "belt/wait/lock.h"
-#include "manage.h"
+#include "calls.h"
 #include "rights.h"
 
 static int list_entries(struct hashbelt_belt *belt, void *request, void *buffer, u32 *used)

@@ -17,6 +17,7 @@
 
 #include "belt/ground/compat.h"
 #include "belt/shard/window.h"
+#include "calls.h"
 #include "map.h"
 
 /**

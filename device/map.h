@@ -2,11 +2,9 @@
 #ifndef _HASHBELT_MAP_H
 #define _HASHBELT_MAP_H
 
-#include "call.h"
-
+struct file;
 struct vm_area_struct;
 
-int hb_call_window(const struct hb_call *call, void *arg);
 int hb_file_mmap(struct file *filp, struct vm_area_struct *vma);
 
 #endif /* _HASHBELT_MAP_H */

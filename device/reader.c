@@ -7,6 +7,7 @@
 #include "belt/wait/client.h"
 #include "belt/ground/compat.h"
 #include "belt/events/queue.h"
+#include "calls.h"
 #include "reader.h"
 #include "user.h"
 

@@ -2,10 +2,11 @@
 #ifndef _HASHBELT_READER_H
 #define _HASHBELT_READER_H
 
-#include "call.h"
+#include <linux/poll.h>
 
-int hb_call_watch(const struct hb_call *call, void *arg);
-int hb_call_ack(const struct hb_call *call, void *arg);
+struct iov_iter;
+struct kiocb;
+
 ssize_t hb_file_read_iter(struct kiocb *call, struct iov_iter *to);
 __poll_t hb_file_poll(struct file *filp, poll_table *wait);
 

@@ -14,8 +14,8 @@
 #include "belt/wait/lease.h"
 #include "belt/wait/lock.h"
 #include "belt/wait/request.h"
+#include "calls.h"
 #include "item.h"
-#include "service.h"
 #include "user.h"
 
 static int copy_key(void *to, u64 from, u32 key_len)
