@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The ioctls: their table. hashbelt_main.c makes its calls[] of the rows. */
+/*
+ * The ioctls: their table. hashbelt_main.c makes its calls[] of the rows, and tests/interface.py
+ * the lists of other files that repeat them.
+ */
 #ifndef _HASHBELT_CALLS_H
 #define _HASHBELT_CALLS_H
 

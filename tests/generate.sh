@@ -14,9 +14,16 @@
 # No counter may get another number or name. So generate.sh refuses a list that does not begin with
 # the counters of docs/hashbelt.4, in their order, or in which a name is not that of its constant.
 #
+# From hashbelt.h, device/calls.h and tools/lib/hashbelt/client.h, by interface.py, which also names
+# what other files lack of these, and adds that to the descriptions of fuzzing and the pages of man3:
+#
+#	tests/device/layout.h		numbers, rights, sizes, offsets, values
+#	tools/lib/libhashbelt.map	the functions
+#	docs/man3/libhashbelt.3		the functions, by their groups
+#
 # From tools/hbctl/settings_list.h:
 #
-#	docs/hbctl.1			the options of create
+#	docs/hbctl.1			the options of create, and a paragraph for each that has none
 #
 # From paragraphs "Hostile user: ACTION; result: RESULT." in the heads of tests. A paragraph without a
 # result names a further test of an action:
@@ -128,6 +135,22 @@ options() {
 		{ print ".Op Fl -" $1 text }' "$work/setting_list"
 }
 
+layout() {
+	tests/interface.py layout
+}
+
+symbols() {
+	tests/interface.py symbols
+}
+
+index() {
+	tests/interface.py index
+}
+
+more_options() {
+	tests/interface.py options
+}
+
 # hostile - print a row for each thing that a hostile user does, in the order of the tests.
 hostile() {
 	# shellcheck disable=SC2016 # the backquotes are Markdown
@@ -196,6 +219,11 @@ each() {
 write='' failed=0
 [ "${1-}" != --write ] || write=1
 cd "$top"
+if [ "$write" ]; then
+	tests/interface.py write || exit 1
+else
+	tests/interface.py check || failed=1
+fi
 counters >"$work/counter_list"
 settings >"$work/setting_list"
 documented docs/hashbelt.4 >"$work/documented"
@@ -215,5 +243,9 @@ each Counters docs/hashbelt.4 items
 each Counters docs/hbctl.1 fields
 each Counters tests/hbctl/recorded.prom families
 each Settings docs/hbctl.1 options
+each Interface tests/device/layout.h layout
+each Functions tools/lib/libhashbelt.map symbols
+each Functions docs/man3/libhashbelt.3 index
+each 'Other settings' docs/hbctl.1 more_options
 each 'Hostile users' tests/hostile.md hostile
 exit $failed

@@ -805,6 +805,7 @@ suite_harness() {
 	one tally "$tests/tally.t"
 	one words "$tests/words.t"
 	one layers "$tests/layers.t"
+	one interface "$tests/interface.t"
 	one signed "$tests/signed.t"
 	one harness "$tests/vm/selftest.sh"
 	one run "$tests/run.t"

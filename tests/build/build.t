@@ -194,25 +194,6 @@ synopses() {
 		sed -n 's|^< |docs/man3 lacks |p; s|^> |hashbelt/client.h lacks |p'
 }
 
-# pages - each function has a page of its name.
-pages() {
-	prototypes | sed 's/(.*//; s/.*[ *]//' | while read -r name; do
-		[ -e "$top/docs/man3/$name.3" ] ||
-			echo "$name has no page: write docs/man3/$name.3"
-	done
-}
-
-# constants - print the constants of hashbelt.h that docs/hashbelt.4 does not name: ioctls, flags,
-# values and bounds.
-constants() {
-	sed -n 's/^\(#define \|\tX(\|\t\)\(HASHBELT_[A-Z0-9_]*\).*/\2/p' "$top/hashbelt.h" >"$temporary/names"
-	[ "$(grep -c _IOC_ "$temporary/names")" -gt 30 ] ||
-		echo "hashbelt.h: expected more than 30 ioctls"
-	while read -r name; do
-		grep -qw "$name" "$top/docs/hashbelt.4" || echo "docs/hashbelt.4 lacks $name"
-	done <"$temporary/names"
-}
-
 # structures FILE - print the structures that a file declares, each in a line, in alphabetic order.
 structures() {
 	sed 's/^__extension__ //' "$1" | awk '
@@ -351,9 +332,7 @@ is "a C++17 program runs with the installed static library" 0 "$output" '' \
 	installed c++ c++17 -static
 silent "libhashbelt.so exports the functions of hashbelt/client.h" symbols
 silent "libhashbelt.so has the functions and types of tests/build/libhashbelt.abi" interface
-silent "each function of libhashbelt has a manual page" pages
 silent "the synopses of the manual pages are the prototypes of hashbelt/client.h" synopses
-silent "hashbelt.4 names each ioctl, flag, value and bound of hashbelt.h" constants
 silent "hashbelt.4 shows the structures of hashbelt.h" declarations
 silent "hashbelt.4 describes each field of the structures that it shows" fields
 silent "the programs in hashbelt.4 and libhashbelt.3 compile" \

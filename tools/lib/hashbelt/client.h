@@ -113,6 +113,7 @@ struct hashbelt_window_counts {
 /* Space for every sentence of hashbelt_strerror(), bytes. */
 #define HASHBELT_ERROR_SIZE	512
 
+/* Group: Handles. */
 int hashbelt_open(const char *device, struct hashbelt **belt);
 int hashbelt_fdopen(int fd, struct hashbelt **belt);
 void hashbelt_close(struct hashbelt *belt);
@@ -120,6 +121,7 @@ int hashbelt_fd(const struct hashbelt *belt);
 const char *hashbelt_strerror(struct hashbelt *belt, int err, enum hashbelt_call call,
 			      const char *name, char *buffer, size_t size);
 
+/* Group: Belts. */
 int hashbelt_bind(struct hashbelt *belt, const char *name);
 int hashbelt_bind_owned(struct hashbelt *belt, const char *name, uid_t uid);
 int hashbelt_keep_bound(struct hashbelt *belt, const char *name, const uid_t *owner,
@@ -130,6 +132,7 @@ int hashbelt_create(struct hashbelt *belt, const char *name,
 int hashbelt_destroy(struct hashbelt *belt, const char *name);
 int hashbelt_next(struct hashbelt *belt, struct hashbelt_info *info);
 
+/* Group: Entries. */
 int hashbelt_get(struct hashbelt *belt, const void *key, size_t key_len, void *buffer, size_t size,
 		 struct hashbelt_item *item);
 int hashbelt_put(struct hashbelt *belt, const void *key, size_t key_len, const void *value,
@@ -151,12 +154,14 @@ int hashbelt_scan_next(struct hashbelt_scanner *scanner,
 		       const struct hashbelt_record **record);
 void hashbelt_scan_end(struct hashbelt_scanner *scanner);
 
+/* Group: Events. */
 int hashbelt_watch(struct hashbelt *belt, __u32 flags);
 ssize_t hashbelt_read(struct hashbelt *belt, void *buffer, size_t size);
 const struct hashbelt_event *hashbelt_event_next(const void *buffer, size_t len,
 						 const struct hashbelt_event *event);
 int hashbelt_ack(struct hashbelt *belt, __u64 sequence);
 
+/* Group: Numbers, fill leases. */
 int hashbelt_add(struct hashbelt *belt, const void *key, size_t key_len, __s64 by, __s64 initial,
 		 __u64 ttl_ms, __s64 *sum);
 int hashbelt_add_item(struct hashbelt *belt, const void *key, size_t key_len,
@@ -171,11 +176,13 @@ int hashbelt_fill_fail(struct hashbelt *belt, const void *key, size_t key_len, _
 		       __u64 retry_ms);
 int hashbelt_give_up(struct hashbelt *belt, const void *key, size_t key_len, __u64 token);
 
+/* Group: Requests. */
 int hashbelt_request(struct hashbelt *belt, __u64 id, const struct hashbelt_key *keys,
 		     unsigned int count, __u64 ttl_ms);
 int hashbelt_cancel(struct hashbelt *belt, __u64 id);
 int hashbelt_complete(struct hashbelt *belt, const void *key, size_t key_len, unsigned int *count);
 
+/* Group: Locks. */
 int hashbelt_lock(struct hashbelt *belt, const void *key, size_t key_len, const void *owner,
 		  size_t owner_len, struct hashbelt_lock *lock);
 int hashbelt_unlock(struct hashbelt *belt, const void *key, size_t key_len, const void *owner,
@@ -192,6 +199,7 @@ int hashbelt_locks_next(struct hashbelt_lister *lister,
 			const struct hashbelt_lock_record **record);
 void hashbelt_locks_end(struct hashbelt_lister *lister);
 
+/* Group: Settings, counters and time. */
 int hashbelt_info(struct hashbelt *belt, struct hashbelt_info *info);
 int hashbelt_set(struct hashbelt *belt, const struct hashbelt_settings *settings);
 int hashbelt_stat(struct hashbelt *belt, __u64 *counters, unsigned int *count);
@@ -202,6 +210,8 @@ int hashbelt_halt(struct hashbelt *belt);
 int hashbelt_resume(struct hashbelt *belt);
 int hashbelt_rotate(struct hashbelt *belt);
 int hashbelt_advance(struct hashbelt *belt, __u64 ms);
+
+/* Group: Items, records and events. */
 
 /**
  * hashbelt_item() - an item of a batch
