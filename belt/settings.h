@@ -59,4 +59,22 @@ struct hashbelt_config {
 	bool overwrites;
 };
 
+/*
+ * The members of struct hb_settings. A row has the bit HASHBELT_SET_*, the member of struct
+ * hashbelt_settings and struct hashbelt_info, and functions of set.c: how it is taken from there,
+ * which values may be, the value in the place of 0, and how it is shown there. PLAIN: a change is
+ * a mere store. A simple number is SETTING(name, NAME, name, same, any, same, same, PLAIN).
+ */
+#define HB_SETTINGS(SETTING)								\
+	SETTING(ttl, TTL, ttl_ms, ns_of, is_time, given_ttl, ms_of, SPECIAL)		\
+	SETTING(grace, GRACE, grace_ms, ns_of, is_time, same, ms_of, SPECIAL)		\
+	SETTING(policy, POLICY, policy, same, is_policy, same, same, SPECIAL)		\
+	SETTING(handler, HANDLER, handler, same, is_handler, same, same, PLAIN)		\
+	SETTING(reasons, REASONS, reasons, same, are_reasons, given_reasons, same, PLAIN) \
+	SETTING(buckets, BUCKETS, buckets, same, are_buckets, given_buckets, same, SPECIAL) \
+	SETTING(max_entries, MAX_ENTRIES, max_entries, same, any, limit_of, same, PLAIN) \
+	SETTING(max_bytes, MAX_BYTES, max_bytes, same, any, limit_of, same, PLAIN)	\
+	SETTING(max_events, MAX_EVENTS, max_events, same, any, given_events, same, PLAIN) \
+	SETTING(window_bytes, WINDOW, window_bytes, same, hb_window_is_size, same, same, SPECIAL)
+
 #endif /* _HASHBELT_SETTINGS_H */

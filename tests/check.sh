@@ -79,15 +79,21 @@ styles() {
 check_style() {
 	# shellcheck disable=SC2046 # names without spaces
 	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
-		-e /hashbelt.h -e belt/belt.h -e belt/ground/compat.h -e belt/settings.h -e belt/ground/trace.h)
+		-e /hashbelt.h -e belt/belt.h -e belt/ground/compat.h -e belt/settings.h -e belt/ground/trace.h \
+		-e belt/belts/set.c -e device/calls.h)
 	# A macro that is a list has no parentheses around it, and names its argument in each row.
 	styles COMPLEX_MACRO,MACRO_ARG_REUSE "$top/hashbelt.h"
 	# An iterator repeats its arguments, and declares one of them.
 	styles MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE "$top/belt/belt.h"
 	# It has a macro of newer kernels.
 	styles MACRO_ARG_REUSE "$top/belt/ground/compat.h"
-	# A macro has members of a structure as an argument.
-	styles PARENTHESIS_ALIGNMENT "$top/belt/settings.h"
+	# A macro has members of a structure as an argument, and another one is a list.
+	styles PARENTHESIS_ALIGNMENT,COMPLEX_MACRO,MACRO_ARG_REUSE "$top/belt/settings.h"
+	# It has a list as hashbelt.h, and declares a function for each row.
+	styles COMPLEX_MACRO,MACRO_ARG_REUSE,TRAILING_SEMICOLON "$top/device/calls.h"
+	# Macros are the meanings of a row of that list.
+	styles MULTISTATEMENT_MACRO_USE_DO_WHILE,TRAILING_SEMICOLON,MACRO_ARG_PRECEDENCE,MACRO_ARG_REUSE \
+		"$top/belt/belts/set.c"
 	# Trace points have a special form.
 	styles OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,SPACING "$top/belt/ground/trace.h"
 	# User space has neither the kernel's macros nor its string functions, and C11's

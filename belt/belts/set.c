@@ -21,21 +21,14 @@
 #define LIMIT_FIELDS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
 				 HASHBELT_SET_MAX_EVENTS)
 
-/* Return: 0, or -EINVAL if one of the settings that @fields names is out of range. */
-int hb_check_config(const struct hashbelt_config *config, u32 fields)
+static u64 same(u64 value)
 {
-	const u64 longest = HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC;
+	return value;
+}
 
-	if ((fields & HASHBELT_SET_TTL && config->ttl > longest) ||
-	    (fields & HASHBELT_SET_GRACE && config->grace > longest) ||
-	    (fields & HASHBELT_SET_BUCKETS && config->buckets &&
-	     (config->buckets < HASHBELT_BUCKETS_MIN || config->buckets > HASHBELT_BUCKETS_MAX)) ||
-	    (fields & HASHBELT_SET_POLICY && config->policy & ~POLICY_ALL) ||
-	    (fields & HASHBELT_SET_HANDLER && config->handler > HASHBELT_REINSERT) ||
-	    (fields & HASHBELT_SET_WINDOW && !hb_window_is_size(config->window_bytes)) ||
-	    (fields & HASHBELT_SET_REASONS && config->reasons & ~HASHBELT_REPORT_ALL))
-		return -EINVAL;
-	return 0;
+static bool any(u64 value)
+{
+	return true;
 }
 
 static u64 ns_of(u64 ms)
@@ -43,21 +36,79 @@ static u64 ns_of(u64 ms)
 	return ms <= HASHBELT_TTL_MAX_MS ? ms * NSEC_PER_MSEC : U64_MAX;
 }
 
+static u64 ms_of(u64 ns)
+{
+	return div_u64(ns, NSEC_PER_MSEC);
+}
+
+static bool is_time(u64 ns)
+{
+	return ns <= HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC;
+}
+
+static bool is_policy(u64 policy)
+{
+	return !(policy & ~(u64)POLICY_ALL);
+}
+
+static bool is_handler(u64 handler)
+{
+	return handler <= HASHBELT_REINSERT;
+}
+
+static bool are_reasons(u64 reasons)
+{
+	return !(reasons & ~(u64)HASHBELT_REPORT_ALL);
+}
+
+static bool are_buckets(u64 buckets)
+{
+	return !buckets || (buckets >= HASHBELT_BUCKETS_MIN && buckets <= HASHBELT_BUCKETS_MAX);
+}
+
+static u64 given_ttl(u64 ttl)
+{
+	return ALIGN(ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
+}
+
+static u64 given_reasons(u64 reasons)
+{
+	return reasons ?: HASHBELT_REPORT_DEFAULT;
+}
+
+static u64 given_buckets(u64 buckets)
+{
+	return buckets ?: HASHBELT_BUCKETS_DEFAULT;
+}
+
+static u64 given_events(u64 most)
+{
+	return most ?: HASHBELT_EVENTS_DEFAULT;
+}
+
+static u64 limit_of(u64 most)
+{
+	return most < S64_MAX ? most : 0;
+}
+
+/* Returns 0, or -EINVAL if one of the settings that @fields names is out of range. */
+int hb_check_config(const struct hashbelt_config *config, u32 fields)
+{
+	bool fits = true;
+
+#define CHECK(member, field, user, taken, may_be, ...)					\
+	fits &= !(fields & HASHBELT_SET_##field) || may_be(config->member);
+	HB_SETTINGS(CHECK)
+#undef CHECK
+	return fits ? 0 : -EINVAL;
+}
+
 /* The settings that user space passes; hb_check_config() refuses times that are too long. */
 struct hashbelt_config hb_config_of(const struct hashbelt_settings *settings)
 {
-	return (struct hashbelt_config){
-		.ttl = ns_of(settings->ttl_ms),
-		.grace = ns_of(settings->grace_ms),
-		.policy = settings->policy,
-		.handler = settings->handler,
-		.reasons = settings->reasons,
-		.buckets = settings->buckets,
-		.max_entries = settings->max_entries,
-		.max_bytes = settings->max_bytes,
-		.max_events = settings->max_events,
-		.window_bytes = settings->window_bytes,
-	};
+#define TAKE(member, field, user, taken, ...)	.member = taken(settings->user),
+	return (struct hashbelt_config){ HB_SETTINGS(TAKE) };
+#undef TAKE
 }
 
 /* Fills in the settings, as of one moment. */
@@ -66,48 +117,21 @@ void hb_info_settings(struct hashbelt_belt *belt, struct hashbelt_info *info)
 	const struct hb_settings *settings = &belt->settings;
 
 	spin_lock(&belt->shards->lock);
-	info->ttl_ms = div_u64(settings->ttl, NSEC_PER_MSEC);
 	info->interval_ns = belt->geometry->width[0];
-	info->grace_ms = div_u64(settings->grace, NSEC_PER_MSEC);
-	info->policy = settings->policy;
-	info->handler = settings->handler;
-	info->reasons = settings->reasons;
-	info->buckets = settings->buckets;
-	info->max_entries = settings->max_entries;
-	info->max_bytes = settings->max_bytes;
-	info->max_events = settings->max_events;
-	info->window_bytes = settings->window_bytes;
+#define SHOW(member, field, user, taken, may_be, given, shown, ...)			\
+	info->user = shown(settings->member);
+	HB_SETTINGS(SHOW)
+#undef SHOW
 	spin_unlock(&belt->shards->lock);
-}
-
-static u64 limit_of(u64 most)
-{
-	return most < S64_MAX ? most : 0;
 }
 
 /* Takes over those settings that @fields names, with the default in the place of 0. */
 static void take(struct hb_settings *to, const struct hb_settings *from, u32 fields)
 {
-	if (fields & HASHBELT_SET_TTL)
-		to->ttl = ALIGN(from->ttl ?: HASHBELT_TTL_DEFAULT, HB_GRAIN);
-	if (fields & HASHBELT_SET_GRACE)
-		to->grace = from->grace;
-	if (fields & HASHBELT_SET_POLICY)
-		to->policy = from->policy;
-	if (fields & HASHBELT_SET_HANDLER)
-		to->handler = from->handler;
-	if (fields & HASHBELT_SET_REASONS)
-		to->reasons = from->reasons ?: HASHBELT_REPORT_DEFAULT;
-	if (fields & HASHBELT_SET_BUCKETS)
-		to->buckets = from->buckets ?: HASHBELT_BUCKETS_DEFAULT;
-	if (fields & HASHBELT_SET_MAX_ENTRIES)
-		to->max_entries = limit_of(from->max_entries);
-	if (fields & HASHBELT_SET_MAX_BYTES)
-		to->max_bytes = limit_of(from->max_bytes);
-	if (fields & HASHBELT_SET_MAX_EVENTS)
-		to->max_events = from->max_events ?: HASHBELT_EVENTS_DEFAULT;
-	if (fields & HASHBELT_SET_WINDOW)
-		to->window_bytes = from->window_bytes;
+#define GIVE(member, field, user, taken, may_be, given, ...)				\
+	to->member = fields & HASHBELT_SET_##field ? given(from->member) : to->member;
+	HB_SETTINGS(GIVE)
+#undef GIVE
 }
 
 /* Whether a belt with these settings may have their window. Return: 0 or an error. */
@@ -265,11 +289,13 @@ static void set_all(struct hashbelt_belt *belt, const struct hb_settings *settin
 		set_policy(belt, settings->policy);
 		hb_mark_changed(belt);
 	}
-	WRITE_ONCE(belt->settings.handler, settings->handler);
-	WRITE_ONCE(belt->settings.reasons, settings->reasons);
-	belt->settings.max_entries = settings->max_entries;
-	belt->settings.max_bytes = settings->max_bytes;
-	belt->settings.max_events = settings->max_events;
+#define PLAIN(member)	WRITE_ONCE(belt->settings.member, settings->member);
+#define SPECIAL(member)
+#define STORE(member, field, user, taken, may_be, given, shown, store)	store(member)
+	HB_SETTINGS(STORE)
+#undef STORE
+#undef SPECIAL
+#undef PLAIN
 	if (fields & LIMIT_FIELDS)
 		set_limits(belt);
 	if (geometry)
