@@ -78,7 +78,7 @@ styles() {
 
 check_style() {
 	# shellcheck disable=SC2046 # names without spaces
-	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ \
+	styles NONE $(files '*.c' '*.h' | grep -v -e /tests/ -e /tools/ -e /examples/ -e /bindings/ \
 		-e /hashbelt.h -e belt/belt.h -e belt/ground/compat.h -e belt/settings.h -e belt/ground/trace.h \
 		-e belt/belts/set.c -e device/calls.h)
 	# A macro that is a list has no parentheses around it, and names its argument in each row.
@@ -102,7 +102,7 @@ check_style() {
 	user=$user,CAMELCASE,MACRO_ARG_REUSE,STATIC_CONST,EMBEDDED_FUNCTION_NAME
 	user=$user,SSCANF_TO_KSTRTO,CONSIDER_KSTRTO,VOLATILE
 	# shellcheck disable=SC2046
-	styles "$user" $(files 'tests/*.c' 'tests/*.h' 'tools/*.c' 'tools/*.h' 'examples/*.c' |
+	styles "$user" $(files 'tests/*.c' 'tests/*.h' 'tools/*.c' 'tools/*.h' 'examples/*.c' 'bindings/*.[ch]' |
 		grep -v -e /hashbelt/client.h -e /hbctl/hbctl.c)
 	# Its help has paragraphs, which are split where the source is.
 	styles "$user,SPLIT_STRING" "$top/tools/hbctl/hbctl.c"

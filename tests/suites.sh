@@ -425,7 +425,9 @@ python_payload() {
 suite_python() (
 	python_payload python || exit
 	# shellcheck disable=SC2046 # names without spaces
-	guest python "" $(cd "$top" && echo tests/python/*_test.py)
+	for backend in native ctypes; do
+		guest "python-$backend" "" "HASHBELT_BACKEND=$backend" $(cd "$top" && echo tests/python/*_test.py)
+	done
 )
 
 # On PyPy, which does not count references.
@@ -464,7 +466,8 @@ suite_conformance() (
 	judge=tests/conformance/judge.py
 	set -- "$judge library" "$judge python"
 	[ "$size" != full ] || set -- "$@" "$judge hbctl" "$judge memcached-meta" "$judge memcached-text"
-	guest conformance "" "$@"
+	guest conformance "" HASHBELT_BACKEND=native "$@"
+	guest conformance-ctypes "" HASHBELT_BACKEND=ctypes "$judge python"
 )
 
 suite_store() {

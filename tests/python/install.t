@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # install.t LIBRARIES - pip installs the package of bindings/python, with its types, from there and from a
-# source distribution, and writes nothing beside the source. LIBRARIES is the directory of libhashbelt.
+# source distribution, and writes nothing beside the source. With the headers of libhashbelt, the package
+# has its extension. LIBRARIES is the directory of libhashbelt.
 set -u
 unset CDPATH
 
@@ -11,7 +12,7 @@ top=$(cd "$tests/.." && pwd)
 # shellcheck source=tests/hbctl/tap.sh
 . "$tests/hbctl/tap.sh"
 
-"$tests/need.sh" python3 python3-pip python3-setuptools python3-wheel || exit 1
+"$tests/need.sh" python3 gcc python3-dev python3-pip python3-setuptools python3-wheel || exit 1
 # A copy, without what other tests write into the directory of the source.
 source=$temporary/source
 mkdir -p "$source/bindings" "$source/tools/lib/hashbelt"
@@ -58,13 +59,27 @@ installed() {
 import importlib.metadata, os, hashbelt
 directory = os.path.dirname(hashbelt.__file__)
 print(os.path.dirname(directory), importlib.metadata.version("hashbelt"), hashbelt.__version__)
-print(os.path.exists(f"{directory}/py.typed"))' 2>&1
+print(os.path.exists(f"{directory}/py.typed"), hashbelt.backend())' 2>&1
 }
 
-# compare_installed - print what differs in the version and the files that matter.
+# compare_installed [native] - print what differs in the version, the files that matter, and the backend.
 compare_installed() {
 	installed >"$temporary/found"
-	printf '%s\n' "$temporary/target $version $version" True | diff - "$temporary/found"
+	printf '%s\n' "$temporary/target $version $version" "True ${1:-ctypes}" | diff - "$temporary/found"
+}
+
+# extended COMMAND... - run a command where libhashbelt-dev seems to be, and a warning is an error.
+# shellcheck disable=SC2317 # an argument of install
+extended() {
+	CPPFLAGS=-I$temporary/include LDFLAGS=-L$libraries CFLAGS="-Wall -Wextra -Werror" "$@"
+}
+
+# demand BACKEND COMMAND... - run a command that demands a backend.
+# shellcheck disable=SC2317 # an argument of install
+demand() {
+	demanded=$1
+	shift
+	HASHBELT_BACKEND=$demanded "$@"
 }
 
 # build - build a wheel; print what the build says of deprecated settings, and a wrong license. Python prints
@@ -93,4 +108,23 @@ result "pip installs bindings/python from a directory that is read-only" \
 rm -rf "$temporary/target"
 result "pip installs the source distribution, without the headers of the library" \
 	"$(install "$temporary/dist/hashbelt-$version.tar.gz"; compare_installed)"
+rm -rf "$temporary/target"
+mkdir -p "$temporary/include/hashbelt"
+cp "$top/tools/lib/hashbelt/client.h" "$temporary/include/hashbelt"
+cp "$top/hashbelt.h" "$temporary/include/hashbelt/uapi.h"
+result "with the library, pip builds the extension, with all warnings on" \
+	"$(install "$source/bindings/python" extended locked; compare_installed native)"
+result "the extension is one for all later versions of Python" "$(
+	ls "$temporary/target/hashbelt/_native.abi3.so" 2>&1 >/dev/null
+	grep -hx 'Tag: cp311-abi3-linux_.*' "$temporary"/target/hashbelt-*.dist-info/WHEEL >/dev/null ||
+		cat "$temporary"/target/hashbelt-*.dist-info/WHEEL)"
+rm -rf "$temporary/target"
+result "so it does from a source distribution, with the headers, too" \
+	"$(install "$temporary/dist/hashbelt-$version.tar.gz" extended; compare_installed native)"
+rm -rf "$temporary/target"
+result "HASHBELT_BACKEND=ctypes leaves the extension off" \
+	"$(install "$source/bindings/python" extended demand ctypes; compare_installed)"
+result "HASHBELT_BACKEND=native fails without the library" "$(
+	install "$source/bindings/python" demand native | grep -q 'cannot find -lhashbelt' ||
+		echo "expected an error that names the library")"
 finish

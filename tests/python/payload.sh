@@ -3,7 +3,8 @@
 #
 # payload.sh PAYLOAD TOOLS PYTHON [full|pypy|SUITE|PROCESSOR] - make the payload PYTHON of the guest that runs the tests of
 # this folder. It has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the
-# package, its examples, and the Python of root.sh.
+# package, its examples, and the Python of root.sh. The package has its extension, but for PyPy and other
+# processors.
 set -eu
 unset CDPATH
 
@@ -24,6 +25,10 @@ cp -rp "$top/bindings/python/hashbelt" "$python/bindings/python"
 for place in "$python"/host/usr/lib/*-linux-gnu "$python"/host/later/usr/lib/*-linux-gnu; do
 	[ ! -d "$place" ] || cp -p "$tools/libhashbelt.so.0" "$place"
 done
+case ${4-} in
+arm64 | s390x | pypy) ;;
+*) "$tests/python/extension.sh" "$tools" "$python/bindings/python" ;;
+esac
 case ${4-} in
 arm64 | s390x) rm -rf "$python/host/usr/include" "$python"/host/usr/lib/*/*.a ;;
 *) "$tests/vm/copy.sh" --libraries "$python/host" "$python/hbctl" ;;

@@ -12,6 +12,7 @@ hashbelt.Error, which is an OSError, with a sentence about the problem and the n
 """
 
 from . import _abi as abi
+from ._backend import backend
 from ._time import BELT, KEEP
 from .belt import Belt, Entry, create, destroy
 from .belt import open_belt as open  # pylint: disable=redefined-builtin
@@ -30,5 +31,6 @@ __all__ = [
     "BELT", "Belt", "Bytes", "Cached", "Cause", "Changed", "Completion", "Entry", "Error", "Event",
     "Events", "Exists", "FillFailed", "FillTimeout", "Full", "JSON", "KEEP", "Lock", "LockLost",
     "LockTimeout", "Missing", "NoBelt", "NoDevice", "NoEvents", "NotAllowed", "NotNumber", "Pickle",
-    "Reason", "Serializer", "SumTooLarge", "TooLarge", "abi", "create", "destroy", "open",
+    "Reason", "Serializer", "SumTooLarge", "TooLarge", "abi", "backend", "create", "destroy",
+    "open",
 ]

@@ -186,3 +186,22 @@ class Batch:
         """The value of a get that has not failed."""
         start = self._starts[index]
         return bytes(self.value[start:start + self._value_len[index]])
+
+
+class Batches:
+    """Memory that no batch uses now: a signal's handler, and another thread, get their own."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._free: dict[int, list[Batch]] = {}
+
+    def take(self, operation: int) -> Batch:
+        """The memory for a batch of one operation."""
+        try:
+            return self._free[operation].pop()
+        except (KeyError, IndexError):
+            return Batch(operation)
+
+    def give(self, operation: int, batch: Batch) -> None:
+        """Give memory back."""
+        self._free.setdefault(operation, []).append(batch)

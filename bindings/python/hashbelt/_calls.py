@@ -142,6 +142,36 @@ class Calls:
                 found.append((name, parameter.default))
         return tuple(found)
 
+    def parts(self) -> tuple[Any, ...] | None:
+        """The parts of which key() makes keys, if each argument stands for itself; else None.
+
+        They are the text before the first argument; of each parameter its name, the text before
+        its value, and the text of its default: None if it has none, and empty if the key has
+        nothing of it; and how many may be passed by position.
+        """
+        if (self._key is not None or self._first or self._keywords or self._of_class or
+                self._signature is None):
+            return None
+        parameters = list(self._signature.parameters.values())
+        kinds = [parameter.kind for parameter in parameters]
+        name = self._name.encode("utf-8", "backslashreplace")
+        if set(kinds) - {inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                         inspect.Parameter.KEYWORD_ONLY} or len(name) > _BEGINNING:
+            return None
+        names = tuple(sys.intern(parameter.name) for parameter in parameters)
+        befores = tuple(f"({name!r}, ".encode() for name in names)
+        defaults: list[bytes | None] = []
+        for parameter, before in zip(parameters, befores):
+            default = parameter.default
+            if default is parameter.empty:
+                defaults.append(None)
+            elif _is_plain(default):
+                defaults.append(before + repr(default).encode("utf-8", "backslashreplace") + b")")
+            else:
+                defaults.append(b"")
+        return (name + b":(", names, befores, tuple(defaults),
+                kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD))
+
     def key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | bytes:
         """The key of a call: that of key=, or the name, and the arguments or their hash."""
         if self._key is not None:

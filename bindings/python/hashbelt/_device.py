@@ -8,9 +8,10 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from . import _abi
+from ._backend import native
 from ._library import COUNTS_REFERENCES, library
 from .errors import Error, make_error
 
@@ -151,7 +152,18 @@ def open_handle(path: str) -> Handle:
     return handle
 
 
-class Device:
+if TYPE_CHECKING or native is None:
+    class DeviceBase:
+        """Has the handle of a device."""
+
+        __slots__ = ("_handle",)
+
+        _handle: Handle | None
+else:
+    from ._native import DeviceBase
+
+
+class Device(DeviceBase):
     """Opens a handle that is bound to a belt, and opens it again in a child of fork().
 
     Threads may share it. A child of fork() closes its copy of the descriptor at once, so that what
@@ -175,7 +187,7 @@ class Device:
         self._flags = flags
         self._watch = watch
         self._keep_bound = keep_bound
-        self._handle: Handle | None = None
+        self._handle = None
         self._closed = False
         self._lock = threading.Lock()
         self.handle()

@@ -12,32 +12,29 @@ from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from . import _abi
-from ._batch import Batch, Key, encode_key, pieces
-from ._device import ROOM, Device, Handle, Space, encode_name, new_buffer, open_handle
-from ._library import library, untyped
+from ._backend import NONE
+from ._batch import Batches, Key, encode_key, pieces
+from ._device import Device, Handle, encode_name, open_handle
+from ._frequent import Keys
+from ._library import library
+from ._one import call_key, put_bytes, read_entry
 from ._time import BELT, Seconds, Ttl, milliseconds, ttl_ms
 from .errors import Changed, Error, Exists, Missing, TooLarge, make_error
 from .events import Events
-from .fill import Cached, Filler
+from .fill import Cached, Filler, least_ms
 from .lock import Lock, LockTable
 from .request import Completion, Requests
-from .serializer import Bytes, Serializer
+from .serializer import Bytes, Serializer, loads_of
 
 V = TypeVar("V")
 D = TypeVar("D")
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_get: Final = untyped("get")
-_put: Final = untyped("put")
-_KEY_MAX: Final = _abi.KEY_MAX
 # Keys of a scan that are read at a time.
 _SCANNED: Final = 256
 # The value of a setting. A time is in seconds, and None is the default.
 Setting = int | float | timedelta | None
-# No default was passed.
-_NONE: Final[Any] = object()
-_NUMBER_MAX: Final = 2 ** 63 - 1
 
 
 class Entry(NamedTuple, Generic[V]):
@@ -56,7 +53,7 @@ def _checked(key: Key) -> bytes:
     return data
 
 
-class Belt(MutableMapping[Key, V]):
+class Belt(Keys[V], MutableMapping[Key, V]):
     """A belt.
 
     Threads may share it. In a child of fork() it opens a descriptor of its own: entries, locks and
@@ -74,11 +71,8 @@ class Belt(MutableMapping[Key, V]):
         self.name = name
         self.serializer = serializer
         self._device = Device(name, path, owner, keep_bound=keep_bound)
-        # None where values are bytes, which need no call.
-        kind: Any = type(serializer)
-        self._loads = None if kind is Bytes else serializer.loads
-        # Memory that no batch uses now, by its operation.
-        self._batches: dict[int, list[Batch]] = {}
+        super().__init__(self._device, serializer.dumps, loads_of(serializer))
+        self._batches = Batches()
         self._locks = LockTable(self._device)
         self._filler: Filler[V] = Filler(self._device, serializer)
         self._requests: dict[asyncio.AbstractEventLoop, Requests] = {}
@@ -122,176 +116,24 @@ class Belt(MutableMapping[Key, V]):
                 loop.call_soon_threadsafe(requests.close)
         self._requests = {}
 
-    # One key. get() and set() are the most frequent calls: they have no other functions between
-    # them and the library, and use memory that is made once.
-
-    @overload
-    def get(self, key: Key) -> V | None: ...
-
-    @overload
-    def get(self, key: Key, default: V | D) -> V | D: ...
-
-    def get(self, key: Key, default: Any = None) -> Any:
-        """The value of a key, or the default. Raises what the serializer raises."""
-        if type(key) is str:
-            data = key.encode()
-        elif type(key) is bytes:
-            data = key
-        else:
-            data = encode_key(key)
-        length = len(data)
-        if length > _KEY_MAX:
-            raise self._device.error(-errno.E2BIG, _abi.CALL_GET)
-        spaces = self._device.spaces
-        try:
-            space = spaces.pop()
-        except IndexError:
-            space = self._device.new_space()
-        err = _get(space.handle, data, length, space.room, ROOM, space.got_pointer)
-        if err:
-            again = None if err == -errno.ENOENT else self._get_again(err, data, space)
-            if again is None:
-                spaces.append(space)
-                return default
-            value = again
-        else:
-            value = space.value[:space.got.value_len]
-        spaces.append(space)
-        return value if self._loads is None else self._loads(value)
-
-    def _get_again(self, err: int, key: bytes, space: Space) -> bytes | None:
-        """The bytes of a value after a get that has failed, or None if there is none."""
-        room, size = space.room, ROOM
-        value = space.value
-        while err in (-errno.EINTR, -errno.ERANGE):
-            if err == -errno.ERANGE:
-                size = space.got.value_len
-                value = new_buffer(size)
-                room = ctypes.byref(value)
-            err = _get(space.handle, key, len(key), room, size, space.got_pointer)
-        if err == -errno.ENOENT:
-            return None
-        if err:
-            raise self._error(err, _abi.CALL_GET, key)
-        return bytes(value[:space.got.value_len])
-
-    def _error(self, err: int, call: int, key: bytes) -> Error:
-        """The exception of a call with a key. An empty one gets the sentence of a long one."""
-        return self._device.error(err if key else -errno.E2BIG, call)
-
-    def _call(self, function: Callable[..., int], call: int, key: Key, *arguments: Any) -> int:
-        """Call a function with a key. Returns 0, or the error of a key; raises other errors."""
-        data = encode_key(key)
-        err = self._device.attempt(function, data, len(data), *arguments)
-        if err in (0, -errno.ENOENT, -errno.EEXIST, -errno.ESTALE, -errno.ERANGE):
-            return err
-        raise self._error(err, call, data)
-
-    def _read(self, key: Key) -> tuple[bytes, int, int] | None:
-        """The bytes, version and time left in milliseconds of an entry; None if there is none."""
-        item = _abi.Item()
-        size = ROOM
-        while True:
-            buffer = new_buffer(size)
-            err = self._call(library.get, _abi.CALL_GET, key, buffer, size, ctypes.byref(item))
-            if err != -errno.ERANGE:
-                break
-            size = item.value_len
-        return None if err else (buffer[:item.value_len], item.version, item.ttl_ms)
+    # One key: Keys has get(), set() and others
 
     def entry(self, key: Key) -> Entry[V] | None:
         """The value of a key with its version and the time that it has left, or None."""
-        found = self._read(key)
+        found = read_entry(self._device, key)
         if found is None:
             return None
         data, version, left = found
         return Entry(self.serializer.loads(data), version,
                      None if left == _abi.TTL_NEVER else left / 1000)
 
-    def __getitem__(self, key: Key) -> V:
-        value: Any = self.get(key, _NONE)
-        if value is _NONE:
-            raise self._device.error(-errno.ENOENT, _abi.CALL_GET)
-        return value  # type: ignore[no-any-return]
-
-    def __contains__(self, key: object) -> bool:
-        if not isinstance(key, (str, bytes)):
-            return False
-        item = _abi.Item(how=_abi.NO_VALUE | _abi.NO_REFRESH)
-        return not self._call(library.get, _abi.CALL_GET, key, None, 0, ctypes.byref(item))
-
-    def set(self, key: Key, value: V, ttl: Seconds | Ttl = BELT, *,
-            version: int | None = None, bound: bool = False) -> int:
-        """Store a value, and return the version that the entry has then.
-
-        With version, only if the entry has that version, which entry() returns: else Changed is
-        raised. With bound, the entry goes when the belt is closed or the process ends, and
-        touch_bound() renews it. Raises Full, Exists in a belt that keeps values, and what the
-        serializer raises.
-        """
-        if version is not None or bound:
-            how = (0 if version is None else _abi.IF_VERSION) | (_abi.BOUND if bound else 0)
-            err, found = self._store(key, value, ttl, how, version or 0)
-            if err:
-                raise self._device.error(err, _abi.CALL_PUT)
-            return found
-        if type(key) is str:
-            name = key.encode()
-        elif type(key) is bytes:
-            name = key
-        else:
-            name = encode_key(key)
-        data = self.serializer.dumps(value) if self._loads or type(value) is not bytes else value
-        size = len(data)
-        length = len(name)
-        if size > _abi.VALUE_MAX or length > _KEY_MAX:
-            err = -errno.EMSGSIZE if size > _abi.VALUE_MAX else -errno.E2BIG
-            raise self._device.error(err, _abi.CALL_PUT)
-        time = 0 if ttl is BELT else ttl_ms(ttl)
-        spaces = self._device.spaces
-        try:
-            space = spaces.pop()
-        except IndexError:
-            space = self._device.new_space()
-        sent = space.sent
-        sent.ttl_ms = time
-        err = _put(space.handle, name, length, data, size, space.sent_pointer)
-        while err == -errno.EINTR:
-            err = _put(space.handle, name, length, data, size, space.sent_pointer)
-        found = sent.version
-        spaces.append(space)
-        if err:
-            raise self._error(err, _abi.CALL_PUT, name)
-        return found
-
-    def _store(self, key: Key, value: V, ttl: Seconds | Ttl, how: int, version: int = 0,
-               ) -> tuple[int, int]:
-        """Put a value on a condition. Returns 0 or the error of a key, and the version then."""
-        data = self.serializer.dumps(value)
-        item = _abi.Item(how=how, ttl_ms=ttl_ms(ttl), version=version)
-        err = self._call(library.put, _abi.CALL_PUT, key, data, len(data), ctypes.byref(item))
-        return err, item.version
-
-    def __setitem__(self, key: Key, value: V) -> None:
-        self.set(key, value)
-
-    def add(self, key: Key, value: V, ttl: Seconds | Ttl = BELT, *, bound: bool = False) -> bool:
-        """Store a value if there is no entry. Returns whether it was stored. Raises Full.
-
-        bound is that of set().
-        """
-        return not self._store(key, value, ttl, _abi.IF_ABSENT | (_abi.BOUND if bound else 0))[0]
-
     def replace(self, key: Key, value: V, ttl: Seconds | Ttl = BELT) -> bool:
         """Store a value if there is an entry. Returns whether it was stored. Raises Full."""
-        err, _ = self._store(key, value, ttl, _abi.IF_PRESENT)
+        data = self.serializer.dumps(value)
+        err, _ = put_bytes(self._device, key, data, ttl_ms(ttl), _abi.IF_PRESENT)
         if err not in (0, -errno.ENOENT):
             raise self._device.error(err, _abi.CALL_PUT)
         return not err
-
-    def touch(self, key: Key, ttl: Seconds | Ttl = BELT) -> bool:
-        """Give an entry another time-to-live. Returns whether there is one."""
-        return not self._call(library.touch, _abi.CALL_TOUCH, key, ttl_ms(ttl), None)
 
     def touch_bound(self, ttl: Seconds | Ttl = BELT) -> int:
         """Give all entries that were stored with bound one time-to-live, and return their number.
@@ -304,55 +146,9 @@ class Belt(MutableMapping[Key, V]):
                           ctypes.byref(item))
         return int(item.version)
 
-    def delete(self, key: Key, *, version: int | None = None, stale: bool = False) -> bool:
-        """Remove an entry, and end the fill lease of its key. Returns whether there was one.
-
-        With version, only if the entry has that version: else Changed is raised. With stale, the
-        value stays for the grace time of the belt, as one that has expired, for the callers that
-        accept it: 'hbctl get --fill --stale', and mg with N of a client of hbserve. Raises Error if
-        the belt has no grace time, or reinserts.
-        """
-        item = None
-        if version is not None or stale:
-            how = 0 if version is None else _abi.IF_VERSION
-            how |= _abi.LEAVE_STALE if stale else 0
-            item = ctypes.byref(_abi.Item(how=how, version=version or 0))
-        err = self._call(library.remove, _abi.CALL_REMOVE, key, item)
-        if err == -errno.ESTALE:
-            raise self._device.error(err, _abi.CALL_REMOVE)
-        return not err
-
     def expire(self, key: Key) -> bool:
         """Let an entry expire now, as at its deadline. Returns whether there was one."""
-        return not self._call(library.expire, _abi.CALL_EXPIRE, key)
-
-    def __delitem__(self, key: Key) -> None:
-        if not self.delete(key):
-            raise self._device.error(-errno.ENOENT, _abi.CALL_REMOVE)
-
-    def incr(self, key: Key, by: int = 1, *, initial: int = 0, ttl: Seconds | Ttl = BELT,
-             minimum: int | None = None, if_present: bool = False) -> int:
-        """Add to a number in decimal, and return the sum.
-
-        An absent entry counts as initial, and gets ttl; a present one keeps its deadline. A sum
-        below minimum becomes minimum, and an absent entry counts as minimum at least. With
-        if_present, an absent entry raises Missing. Raises NotNumber, also for a present number
-        below minimum; SumTooLarge if the sum or a number needs more than 64 bits; and Full.
-        """
-        item = _abi.Item(how=_abi.IF_PRESENT if if_present else 0, ttl_ms=ttl_ms(ttl))
-        if minimum is not None:
-            item.how |= _abi.FLOOR
-            item.version = minimum % 2 ** 64
-            initial = max(initial, minimum)
-        if not all(-_NUMBER_MAX <= number <= _NUMBER_MAX
-                   for number in (by, initial, minimum or 0)):
-            raise self._device.error(-errno.EOVERFLOW, _abi.CALL_ADD)
-        found = _abi.Sum(by=by, value=initial)
-        err = self._call(library.add_item, _abi.CALL_ADD, key, ctypes.byref(found),
-                         ctypes.byref(item))
-        if err:
-            raise self._device.error(err, _abi.CALL_ADD)
-        return int(found.value)
+        return not call_key(self._device, library.expire, _abi.CALL_EXPIRE, key)
 
     def decr(self, key: Key, by: int = 1, *, initial: int = 0, ttl: Seconds | Ttl = BELT,
              minimum: int | None = None, if_present: bool = False) -> int:
@@ -366,15 +162,15 @@ class Belt(MutableMapping[Key, V]):
     @overload
     def pop(self, key: Key, default: V | D) -> V | D: ...
 
-    def pop(self, key: Key, default: Any = _NONE) -> Any:
+    def pop(self, key: Key, default: Any = NONE) -> Any:
         """Remove an entry and return its value, which one of several callers gets.
 
         Without a default, raises Missing if there is no entry.
         """
         while True:
-            found = self._read(key)
+            found = read_entry(self._device, key)
             if found is None:
-                if default is not _NONE:
+                if default is not NONE:
                     return default
                 raise self._device.error(-errno.ENOENT, _abi.CALL_GET)
             try:
@@ -395,7 +191,7 @@ class Belt(MutableMapping[Key, V]):
     def setdefault(self, key: Key, default: V = None) -> V:  # type: ignore[assignment]
         """Store the default if there is no entry, and return the value that the belt has then."""
         while True:
-            found = self._read(key)
+            found = read_entry(self._device, key)
             if found is not None:
                 return self.serializer.loads(found[0])
             if self.add(key, default):
@@ -403,53 +199,12 @@ class Belt(MutableMapping[Key, V]):
 
     # Many keys
 
-    def _batch(self, operation: int) -> Batch:
-        """Memory for a batch: a signal's handler, and another thread, get their own."""
-        try:
-            return self._batches[operation].pop()
-        except (KeyError, IndexError):
-            return Batch(operation)
-
-    def _finished(self, operation: int, batch: Batch) -> None:
-        self._batches.setdefault(operation, []).append(batch)
-
-    def get_many(self, keys: Iterable[Key]) -> dict[Key, V]:
-        """The values of those keys that have entries, by the keys as they were passed."""
-        found: dict[Key, Any] = {}
-        batch = self._batch(_abi.OP_GET)
-        for part in pieces(keys if isinstance(keys, list) else list(keys)):
-            batch.set_keys(part)
-            batch.set_room()
-            batch.run(self._device, len(part))
-            values = batch.values(len(part))
-            if values is None:
-                self._take(batch, part, found)
-            else:
-                found.update(zip(part, values))
-        self._finished(_abi.OP_GET, batch)
-        if self._loads is not None:
-            for key, data in found.items():
-                found[key] = self._loads(data)
-        return found
-
-    def _take(self, batch: Batch, keys: list[Key], found: dict[Key, bytes]) -> None:
-        """Take the values of gets of which some have failed."""
-        for index, (key, err) in enumerate(zip(keys, batch.results(len(keys)))):
-            if not err:
-                found[key] = batch.value_of(index)
-            elif err == -errno.ERANGE:
-                large = self._read(key)
-                if large is not None:
-                    found[key] = large[0]
-            elif err != -errno.ENOENT:
-                raise self._device.error(err, _abi.CALL_GET)
-
     def set_many(self, values: Mapping[Key, V], ttl: Seconds | Ttl = BELT) -> None:
         """Store values. Tries all; then raises the first error, whose notes name its key."""
         data = [self.serializer.dumps(value) for value in values.values()]
         keys, time = list(values), ttl_ms(ttl)
         failed: Error | None = None
-        batch = self._batch(_abi.OP_PUT)
+        batch = self._batches.take(_abi.OP_PUT)
         for part, written in zip(pieces(keys), pieces(data)):
             batch.set_keys(part)
             joined = b"".join(written)
@@ -459,14 +214,14 @@ class Belt(MutableMapping[Key, V]):
                 if err and failed is None:
                     failed = self._device.error(err, _abi.CALL_PUT)
                     failed.add_note(f"the key is {key!r}")
-        self._finished(_abi.OP_PUT, batch)
+        self._batches.give(_abi.OP_PUT, batch)
         if failed is not None:
             raise failed
 
     def delete_many(self, keys: Iterable[Key]) -> int:
         """Remove entries. Returns the number of those that there were."""
         removed = 0
-        batch = self._batch(_abi.OP_REMOVE)
+        batch = self._batches.take(_abi.OP_REMOVE)
         for part in pieces(list(keys)):
             batch.set_keys(part)
             batch.run(self._device, len(part))
@@ -474,7 +229,7 @@ class Belt(MutableMapping[Key, V]):
                 if err not in (0, -errno.ENOENT):
                     raise self._device.error(err, _abi.CALL_REMOVE)
                 removed += not err
-        self._finished(_abi.OP_REMOVE, batch)
+        self._batches.give(_abi.OP_REMOVE, batch)
         return removed
 
     def update(self, other: Any = (), /, **more: V) -> None:
@@ -604,22 +359,22 @@ class Belt(MutableMapping[Key, V]):
     def complete(self, key: Key) -> int:
         """Complete the requests that wait for a key, as a put does. Returns their number."""
         count = ctypes.c_uint()
-        self._call(library.complete, _abi.CALL_COMPLETE, key, ctypes.byref(count))
+        call_key(self._device, library.complete, _abi.CALL_COMPLETE, key, ctypes.byref(count))
         return count.value
 
-    def get_or_set(self, key: Key, compute: Callable[[], V], ttl: Seconds | Ttl = BELT, *,
-                   stale: float = 0, ahead: float = 0, lease: float = 30,
-                   timeout: Seconds = None) -> V:
-        """The value of a key. If there is none, one process of the machine computes it.
+    def _get_or_set(self, key: Key, compute: Callable[[], V], ttl: Seconds | Ttl = BELT, *,
+                    stale: float = 0, ahead: float = 0, lease: float = 30,
+                    timeout: Seconds = None) -> V:
+        """The value of a key, for get_or_set() of Keys."""
+        found: Any = self._found(key, least_ms(ttl, stale, ahead, lease, timeout), NONE)
+        if found is not NONE:
+            return found  # type: ignore[no-any-return]
+        return self._compute(key, compute, ttl, stale, ahead, lease, timeout)
 
-        compute is called without arguments by the caller that gets the fill lease, of lease
-        seconds; others wait, at most timeout seconds. Its exception is raised here, nothing is
-        stored, and the next waiter computes. A value that was computed before delete(), clear() or
-        set() is returned, and not stored after these. stale: the time in seconds beyond ttl in
-        which the others take the old value while one caller computes. ahead: the time in seconds
-        before the end of ttl from which one caller computes. Both need a ttl that ends. Raises
-        FillTimeout, FillFailed, Full.
-        """
+    def _compute(self, key: Key, compute: Callable[[], V], ttl: Seconds | Ttl = BELT,
+                 stale: float = 0, ahead: float = 0, lease: float = 30,
+                 timeout: Seconds = None) -> V:
+        """The same, after a get that has found nothing."""
         return self._filler.get(_checked(key), compute, ttl, stale, ahead, lease, timeout)
 
     async def aget_or_set(self, key: Key, compute: Callable[[], Awaitable[V]],

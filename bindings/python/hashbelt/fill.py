@@ -8,24 +8,44 @@ import errno
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from . import _abi
+from ._backend import NONE, native
 from ._batch import encode_key
 from ._calls import Calls
 from ._device import Device, new_buffer
 from ._fills import (Place, filling, forget_mutex, is_mutex_of_neighbour, note_mutex, waiting)
+from ._frequent import Keys
 from ._library import library
 from ._tasks import wait_in_thread
 from ._time import BELT, Seconds, Ttl, milliseconds, ttl_ms, wait_ms
 from .errors import FillFailed, FillTimeout, make_error
-from .serializer import UNREADABLE, Serializer
+from .serializer import UNREADABLE, Serializer, loads_of
 
 V = TypeVar("V")
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _ROOM: Final = 4096
+
+
+def _early_ms(left: int, stale: float, ahead: float) -> int:
+    """The time that a present entry has left when it needs no other value, milliseconds."""
+    early = 0
+    for time in (stale, ahead):
+        early += milliseconds(time, "stale and ahead") if time else 0
+    if early and left in (_abi.TTL_NEVER, _abi.TTL_KEEP):
+        raise ValueError("stale and ahead need a time-to-live that ends: pass ttl")
+    return early
+
+
+@functools.lru_cache(256, typed=True)
+def least_ms(ttl: Seconds | Ttl, stale: float, ahead: float, lease: float, timeout: Seconds) -> int:
+    """Check the times that a caller has passed, and return _early_ms() of them."""
+    milliseconds(lease, "a lease")
+    wait_ms(timeout)
+    return _early_ms(ttl_ms(ttl), stale, ahead)
 
 
 class _Answer(NamedTuple):
@@ -56,6 +76,7 @@ class Filler(Generic[V]):
     def __init__(self, device: Device, serializer: Serializer[V]) -> None:
         """Fill keys by a descriptor."""
         self.device = device
+        self.keys: Keys[V] = Keys(device, serializer.dumps, loads_of(serializer))
         self._serializer = serializer
 
     def _times(self, ttl: Seconds | Ttl, stale: float, ahead: float, lease: float,
@@ -66,11 +87,7 @@ class Filler(Generic[V]):
         left, one caller is granted the fill lease, and the others get the value.
         """
         left = ttl_ms(ttl)
-        early = 0
-        for time in (stale, ahead):
-            early += milliseconds(time, "stale and ahead") if time else 0
-        if early and left in (_abi.TTL_NEVER, _abi.TTL_KEEP):
-            raise ValueError("stale and ahead need a time-to-live that ends: pass ttl")
+        early = _early_ms(left, stale, ahead)
         if stale:
             if left == _abi.TTL_BELT:
                 info = _abi.Info()
@@ -161,7 +178,7 @@ class Filler(Generic[V]):
 
     def get(self, key: bytes, compute: Callable[[], V], ttl: Seconds | Ttl, stale: float,
             ahead: float, lease: float, timeout: Seconds) -> V:
-        """See Belt.get_or_set()."""
+        """Belt.get_or_set(), after a get that has found nothing."""
         times = self._times(ttl, stale, ahead, lease, timeout)
         answer = self._ask(key, times, 0)
         if answer.data is None and not answer.token and times.wait:
@@ -188,7 +205,10 @@ class Filler(Generic[V]):
 
     async def get_async(self, key: bytes, compute: Callable[[], Awaitable[V]], ttl: Seconds | Ttl,
                         stale: float, ahead: float, lease: float, timeout: Seconds) -> V:
-        """As get(), for a coroutine. A thread waits, and the event loop runs other tasks."""
+        """As Belt.get_or_set(), in a task. A thread waits, and the event loop runs other tasks."""
+        found: Any = self.keys._found(key, least_ms(ttl, stale, ahead, lease, timeout), NONE)
+        if found is not NONE:
+            return found  # type: ignore[no-any-return]
         times = self._times(ttl, stale, ahead, lease, timeout)
         answer = self._ask(key, times, 0)
         if answer.data is None and not answer.token and times.wait:
@@ -224,7 +244,22 @@ class Filler(Generic[V]):
             raise self.device.error(err, _abi.CALL_REMOVE)
 
 
-class Cached(Generic[P, R]):
+if TYPE_CHECKING or native is None:
+    class CachedBase:
+        """Answers calls that are hits."""
+
+        _answer: Callable[..., Any]
+
+        def _begin(self, *_: Any) -> None:
+            """Take the parts of a key, of which the extension makes keys."""
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return self._answer(*args, **kwargs)
+else:
+    from ._native import CachedBase
+
+
+class Cached(CachedBase, Generic[P, R]):
     """A cached function: call it as the function itself. See Belt.cached()."""
 
     def __init__(self, filler: Filler[Any], function: Callable[P, R],
@@ -246,6 +281,10 @@ class Cached(Generic[P, R]):
             # So that inspect, since Python 3.12, and asyncio know it as one.
             self._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
             getattr(inspect, "markcoroutinefunction", id)(self)
+        self._least_ms = least_ms(*times)
+        parts = None if self._is_async else calls.parts()
+        if parts is not None:
+            self._begin(filler.keys, *parts, self._least_ms)
 
     def __reduce__(self) -> str:
         """A cached function is pickled and copied as a function: by its name."""
@@ -264,12 +303,23 @@ class Cached(Generic[P, R]):
             raise make_error(-errno.E2BIG, _abi.CALL_FILL)
         return data
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The value of a call, or for an async function a coroutine that returns it."""
+    if TYPE_CHECKING:
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+            """The value of a call, or for an async function a coroutine that returns it."""
+
+    def _answer(self, *args: Any, **kwargs: Any) -> Any:
+        """The value of a call that CachedBase leaves to this."""
+        key = self.key(*args, **kwargs)
+        found: Any = NONE
+        if not self._is_async:
+            found = self._filler.keys._found(key, self._least_ms, NONE)
+        return self._missed(key, args, kwargs) if found is NONE else found
+
+    def _missed(self, key: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The value of a call, of which a get has found none."""
         compute = functools.partial(self._function, *args, **kwargs)
         get: Any = self._filler.get_async if self._is_async else self._filler.get
-        found: R = get(self.key(*args, **kwargs), compute, *self._times)
-        return found
+        return get(key, compute, *self._times)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind the function to an object, as a method."""

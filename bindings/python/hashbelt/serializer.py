@@ -22,6 +22,11 @@ class Serializer(Protocol[V]):
         """Return the value of bytes that dumps() has returned."""
 
 
+def loads_of(serializer: Any) -> Any:
+    """The method loads of a serializer, or None where values are bytes, which need no call."""
+    return None if type(serializer) is Bytes else serializer.loads
+
+
 class Bytes:
     """Values are bytes. The default."""
 
