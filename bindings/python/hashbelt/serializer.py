@@ -11,6 +11,11 @@ V = TypeVar("V")
 # class that was renamed. get_or_set() takes it, and an exception, as a miss.
 UNREADABLE: Final[Any] = object()
 
+# Those of json.dumps() and json.loads() are made, or looked for, with each call.
+_encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_decoder: Final[Any] = json.JSONDecoder()
+_scan: Final = _decoder.scan_once
+
 
 class Serializer(Protocol[V]):
     """A serializer has two methods."""
@@ -49,11 +54,17 @@ class JSON:
 
     def dumps(self, value: Any) -> bytes:
         """Return JSON in UTF-8. Raises TypeError or ValueError as json.dumps() does."""
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+        return _encode(value).encode()
 
     def loads(self, data: bytes) -> Any:
         """Return the value. Raises ValueError if the bytes are not JSON in UTF-8."""
-        return json.loads(data)
+        text = str(data, "utf-8")
+        try:
+            value, end = _scan(text, 0)
+        except StopIteration:
+            end = -1
+        # Where white space stands around the value, or it is none, the module takes care of it.
+        return value if end == len(text) else json.loads(text)
 
 
 class Pickle:
