@@ -14,6 +14,7 @@ from . import _abi
 from ._frameworks import Numbers, add_to, fit_key, fit_ttl
 from ._time import Seconds
 from .belt import Belt, Key, open_belt
+from .errors import Missing, NotNumber, SumTooLarge
 from .serializer import UNREADABLE, Pickle
 
 # Django makes a BeltCache for each thread, and so for each request of its own server. They share
@@ -110,7 +111,16 @@ class BeltCache(BaseCache):
 
         No concurrent addition is lost. Raises ValueError if the key has no value.
         """
-        total = add_to(self._belt, self._key(key, version), delta)
+        made = self._key(key, version)
+        total: Any = None
+        try:
+            # Integers of 64 bits are stored in decimal.
+            if type(delta) is int:
+                total = self._belt.incr(made, delta, if_present=True)
+        except (Missing, NotNumber, SumTooLarge):
+            pass
+        if total is None:
+            total = add_to(self._belt, made, delta)
         if total is None:
             raise ValueError(f"Key '{key}' not found")
         return total
