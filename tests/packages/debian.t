@@ -80,6 +80,8 @@ result "Debian $release: the installed hbfollow has the version of the packages"
 	"$(different "hbfollow $new" "$(enter 'hbfollow --version')")"
 result "Debian $release: the installed package for Python has the version of the packages" \
 	"$(different "$new" "$(enter 'python3 -c "import hashbelt; print(hashbelt.__version__)"' 2>&1)")"
+result "Debian $release: it has its extension" \
+	"$(different native "$(enter 'python3 -c "import hashbelt; print(hashbelt.backend())"' 2>&1)")"
 result "Debian $release: it loads the library, which says what is missing without the module" "$(different \
 	"NoDevice there is no device /dev/hashbelt: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'" \
 	"$(enter 'python3 -c "

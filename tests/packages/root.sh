@@ -22,7 +22,7 @@ containers=$containers,docker.io,apparmor,busybox-static,acl,netcat-openbsd,redi
 # The packages to build from, and the programs that check.
 builders=build-essential,debhelper,dh-dkms,dh-python,git,lintian,rpm,rpmlint,libevent-dev,libhiredis-dev
 builders=$builders,libinih-dev,libjson-c-dev,libncurses-dev,libpq-dev,libsmartcols-dev,libssl-dev,libsystemd-dev
-builders=$builders,pkg-config,pybuild-plugin-pyproject,python3-pip,python3-setuptools,python3-wheel
+builders=$builders,pkg-config,pybuild-plugin-pyproject,python3-dev,python3-pip,python3-setuptools,python3-wheel
 
 # kernels - print the packages with headers, of two kernels where the processor has two.
 kernels() {
