@@ -430,6 +430,12 @@ suite_python() (
 	done
 )
 
+# On Python's debug build: calls keep no references.
+suite_python_debug() (
+	python_payload python-debug debug || exit
+	guest python-debug "--memory 2048" HASHBELT_BACKEND=native "tests/python/debug.sh tests/python/backend_test.py"
+)
+
 # On PyPy, which does not count references.
 suite_pypy() (
 	python_payload pypy pypy || exit

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# payload.sh PAYLOAD TOOLS PYTHON [full|pypy|SUITE|PROCESSOR] - make the payload PYTHON of the guest that runs the tests of
+# payload.sh PAYLOAD TOOLS PYTHON [full|debug|pypy|SUITE|PROCESSOR] - make the payload PYTHON of the guest that runs the tests of
 # this folder. It has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS, the
 # package, its examples, and the Python of root.sh. The package has its extension, but for PyPy and other
 # processors.
@@ -27,6 +27,8 @@ for place in "$python"/host/usr/lib/*-linux-gnu "$python"/host/later/usr/lib/*-l
 done
 case ${4-} in
 arm64 | s390x | pypy) ;;
+# The debug build counts the references that the extension takes only if this is so.
+debug) CFLAGS=-DPy_DEBUG "$tests/python/extension.sh" "$tools" "$python/bindings/python" ;;
 *) "$tests/python/extension.sh" "$tools" "$python/bindings/python" ;;
 esac
 case ${4-} in

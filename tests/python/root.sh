@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# root.sh [full|pypy|SUITE|PROCESSOR] - print the path of a directory with Python and frameworks of this machine's
+# root.sh [full|debug|pypy|SUITE|PROCESSOR] - print the path of a directory with Python and frameworks of this machine's
 # Debian, for the root directory of a guest. With "full" they are those of Debian 12, and there are servers for these as
 # well; in /later the Python of Debian 13, with Django 4.2 and Flask-Session; and in /django Django's own tests of
 # caches, as 3.2/tests and 4.2/tests. With a suite of Debian, trixie or sid, there are, instead of all that, in /later
-# its Python and its frameworks; with "pypy" the PyPy of unstable. With a PROCESSOR, arm64 or s390x, all is that of this
+# its Python and its frameworks; with "pypy" the PyPy of unstable. With "debug" it is Python's debug build, without
+# frameworks. With a PROCESSOR, arm64 or s390x, all is that of this
 # machine's Debian for it, with headers and libraries for a cross compiler.
 #
 # cache.sh keeps the directory. The first call takes half a minute, or a minute with an argument. To get newer
@@ -26,7 +27,8 @@ servers=gunicorn,python3-fastapi,python3-uvicorn,$flask
 # Python's own tests.
 remove_texts() {
 	find usr/share -mindepth 1 -maxdepth 1 ! -name zoneinfo -exec rm -rf {} +
-	rm -rf var etc dev tmp
+	rm -rf var etc dev tmp usr/lib/debug
+	find usr/lib -name '*.a' -path '*config-3*' -delete
 	[ "$processor" ] || rm -rf usr/include
 	shorten
 	find usr/lib/python3 -name '*.po' -delete
@@ -83,6 +85,7 @@ bootstrap() {
 		move_tests "$work/root/later" 4.2
 		trim_later
 		;;
+	debug) extract "$release" python3,python3-dbg,python3-pytest "$work/root" ;;
 	arm64 | s390x)
 		extract "$release" "$python,$frameworks,$developed" "$work/root" --architectures="$kind"
 		;;
@@ -100,9 +103,9 @@ bootstrap() {
 }
 
 case $#${1-} in
-0 | 1full | 1pypy | 1trixie | 1sid) processor= ;;
+0 | 1full | 1debug | 1pypy | 1trixie | 1sid) processor= ;;
 1arm64 | 1s390x) processor=$1 ;;
-*) fail "usage: root.sh [full|pypy|trixie|sid|arm64|s390x]" ;;
+*) fail "usage: root.sh [full|debug|pypy|trixie|sid|arm64|s390x]" ;;
 esac
 kind=${1-}
 [ "$(id -u)" = 0 ] || fail "only root can make a root directory"
