@@ -4,10 +4,10 @@
 # cost.sh --update - count the instructions of each operation, and write the counts to
 # tests/bench/instructions, with which the suite cost compares.
 #
-# cost.sh --reference KERNEL-AND-COMPILER - print the counts to compare with: those of that file.
-# If they were made with another kernel or compiler, a change of a count may not be the module's.
-# Then the module of the commit that last wrote the file is built and counted with the present
-# kernel and compiler.
+# cost.sh --reference KERNEL-COMPILER-PYTHON - print the counts to compare with: those of that file.
+# If they were made with another kernel, compiler or Python, a change of a count may not be the
+# module's or the package's. Then the module and the package of the commit that last wrote the file
+# are built and counted with the present ones.
 set -eu
 unset CDPATH
 
@@ -26,15 +26,18 @@ fail() {
 # update - count twice: counts that do not repeat cannot be compared with.
 update() {
 	make -s -C "$top/tests" payload
-	"$here/count.sh" $entries $buckets >"$work/first"
-	"$here/count.sh" $entries $buckets >"$work/second"
+	for counts in first second; do
+		"$here/count.sh" $entries $buckets >"$work/$counts"
+		"$here/python/count.sh" >>"$work/$counts"
+	done
 	cmp -s "$work/first" "$work/second" || {
 		diff "$work/first" "$work/second" >&2 || true
 		fail "two guests counted differently: $file is unchanged"
 	}
 	{
 		sed '/^# kernel:/,$d' "$file"
-		cat "$work/first"
+		grep '^#' "$work/first"
+		grep -v '^#' "$work/first"
 	} >"$work/file"
 	cp "$work/file" "$file"
 	echo "$file is written: commit it with the change that it belongs to"
@@ -53,18 +56,21 @@ run tests/bench/cost.sh --update on sources that are known to be good"
 	"$work/source/tests/module.sh" "$("$top/tests/vm/kernel.sh" headers)" "$work/module" >&2
 	echo "# $1: compared with the module of commit $commit"
 	"$here/count.sh" $entries $buckets "$work/module/hashbelt.ko" | grep -v '^#'
+	# A commit before the package had its extension has no counts of it.
+	[ ! -e "$work/source/tests/python/extension.sh" ] ||
+		"$here/python/count.sh" "$work/source" "$work/module/hashbelt.ko" | grep -v '^#'
 }
 
 reference() {
-	if [ "$(grep -E '^# (kernel|compiler):' "$file")" = "$1" ]; then
+	if [ "$(grep -E '^# (kernel|compiler|python):' "$file")" = "$1" ]; then
 		grep -v '^#' "$file"
 	else
-		rebuild "tests/bench/instructions was counted with another kernel or compiler"
+		rebuild "tests/bench/instructions was counted with another kernel, compiler or Python"
 	fi
 }
 
 case ${1-}$# in
 --update1) update ;;
 --reference2) reference "$2" ;;
-*) fail "usage: cost.sh --update | --reference KERNEL-AND-COMPILER" ;;
+*) fail "usage: cost.sh --update | --reference KERNEL-COMPILER-PYTHON" ;;
 esac

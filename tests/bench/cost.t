@@ -31,6 +31,7 @@ measure() {
 }
 
 measure base 1000 5
+"$here/python/count.sh" >>"$work/base" || bail_out "tests/bench/python/count.sh failed in its guest"
 measure few 1000 2
 measure many 1000 65536
 measure large 100000 5
@@ -114,9 +115,12 @@ function check_count(name, 	wrong) {
 }
 END {
 	split("few many large", files, " ")
-	print "1.." 2 * n + 4
 	for (i = 1; i <= n; i++)
-		check_flat(order[i])
+		flats += order[i] !~ /^python /
+	print "1.." n + flats + 4
+	for (i = 1; i <= n; i++)
+		if (order[i] !~ /^python /)
+			check_flat(order[i])
 	report(is_near(of["base", "put for a year"], of["base", "put replace"], flat),
 		"put for a year, several levels up, costs the same as put replace")
 	check_window()

@@ -6,7 +6,7 @@
 set -eu
 
 PATH=$PATH:/usr/bin
-export PYTHONPATH=/payload/bindings/python PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=/payload/bindings/python PYTHONDONTWRITEBYTECODE=1 HASHBELT_BACKEND=native
 case $1 in
 python) measure="./cost.py 2000 50" ;;
 python-trial) measure="./cost.py 100 2" ;;
