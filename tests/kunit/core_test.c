@@ -87,6 +87,20 @@ static void after_a_miss_no_slower_reader_gets_the_entry(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has(belt, key));
 }
 
+static void a_get_that_touches_makes_the_levels_for_its_ttl(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
+	struct hashbelt_item item = { .how = HASHBELT_AND_TOUCH, .ttl_ms = 240000 };
+	unsigned int key = 1;
+
+	put(belt, key);
+	KUNIT_EXPECT_EQ(test, hb_get_prepare(belt, &key, sizeof(key), &item), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 1u);
+	item.ttl_ms++;
+	KUNIT_EXPECT_EQ(test, hb_get_prepare(belt, &key, sizeof(key), &item), 0);
+	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 2u);
+}
+
 /* Guarantee 10 */
 static void versions_grow_across_removal_expiry_and_clear(struct kunit *test)
 {
@@ -252,6 +266,7 @@ static struct kunit_case core_test_cases[] = {
 	KUNIT_CASE(a_refreshed_entry_stays_and_a_get_past_the_deadline_is_a_miss),
 	KUNIT_CASE(a_reader_that_finds_a_replaced_entry_looks_again),
 	KUNIT_CASE(after_a_miss_no_slower_reader_gets_the_entry),
+	KUNIT_CASE(a_get_that_touches_makes_the_levels_for_its_ttl),
 	KUNIT_CASE(versions_grow_across_removal_expiry_and_clear),
 	KUNIT_CASE(versions_are_unique_within_the_belt),
 	KUNIT_CASE(touch_makes_no_version),

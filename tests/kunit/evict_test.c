@@ -9,6 +9,17 @@
 #include <kunit/test.h>
 
 #include "belt/room/fit.h"
+
+static unsigned int given_way;	/* calls of cond_resched() by the included sources */
+
+static void give_way(void)
+{
+	given_way++;
+	cond_resched();
+}
+
+#undef cond_resched
+#define cond_resched give_way
 #include "belt/room/reclaim.c"
 #include "belt/room/shrink.c"
 #include "belt.h"
@@ -516,6 +527,18 @@ static void at_the_account_limit_other_belts_give_up_what_has_expired(struct kun
 	destroy_others(others, BELTS);
 	KUNIT_EXPECT_EQ(test, account->kin.count, 1u);
 	free_charged(account);
+}
+
+static void a_task_gives_way_after_each_expired_entry_that_it_takes(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	size_t size = SIZE_MAX;
+
+	put_and_expire(test, belt, 0, 100);
+	given_way = 0;
+	KUNIT_EXPECT_TRUE(test, take_from(belt, &size));
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
+	KUNIT_EXPECT_GE(test, given_way, 100u);
 }
 
 static const struct hashbelt_config staying_cases[] = {
@@ -1044,6 +1067,26 @@ static void a_reclaim_gets_256_kib_and_counts_them(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
 }
 
+static void direct_reclaim_alone_waits_for_limbo(struct kunit *test)
+{
+	static const struct { unsigned int flags; bool waits; } tasks[] = {
+		{ 0, false },
+		{ PF_MEMALLOC | PF_KSWAPD, false },
+		{ PF_MEMALLOC | PF_WQ_WORKER, false },
+		{ PF_MEMALLOC, true },
+	};
+	unsigned int flags = current->flags, i;
+	enum limbo_wait wait;
+
+	for (i = 0; i < ARRAY_SIZE(tasks); i++) {
+		add_to_drain(1);
+		current->flags |= tasks[i].flags;
+		wait = wait_for_limbo(1);
+		current->flags = flags;
+		KUNIT_EXPECT_EQ(test, wait != LIMBO_NONE, tasks[i].waits);
+	}
+}
+
 static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(nothing_is_evicted_before_the_limit),
 	KUNIT_CASE_PARAM(the_entry_nearest_its_deadline_is_evicted_first, bucket_gen_params),
@@ -1063,6 +1106,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(a_full_belt_searches_for_hidden_entries_once),
 	KUNIT_CASE(an_expired_entry_makes_room_in_the_chains),
 	KUNIT_CASE(at_the_account_limit_other_belts_give_up_what_has_expired),
+	KUNIT_CASE(a_task_gives_way_after_each_expired_entry_that_it_takes),
 	KUNIT_CASE_PARAM(at_the_account_limit_entries_that_stay_are_left_alone, staying_gen_params),
 	KUNIT_CASE(the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned),
 	KUNIT_CASE_PARAM(the_shrinker_counts_the_entries_behind_belts_with_nothing_to_take,
@@ -1082,6 +1126,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(a_shard_with_64_entries_a_chain_takes_no_further_key),
 	KUNIT_CASE(a_belt_that_evicts_makes_room_in_its_chains),
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
+	KUNIT_CASE(direct_reclaim_alone_waits_for_limbo),
 	KUNIT_CASE(a_reclaim_gets_256_kib_and_counts_them),
 	{}
 };

@@ -411,12 +411,31 @@ static void a_request_counts_as_an_entry_until_it_is_completed(struct kunit *tes
 	expect_empty(test);
 }
 
+/* The wheels for requests reach 60 ms ahead. */
+static void a_request_makes_the_levels_for_its_timeout(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	struct fixture *f = test->priv;
+	struct hb_shard *shard;
+	unsigned int id;
+
+	for (id = 0; id < 100; id++)
+		KUNIT_ASSERT_EQ(test, ask(f, id, 1, 60), 0);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		KUNIT_EXPECT_NULL(test, shard->leases.level[1]);
+	for (; id < 200; id++)
+		KUNIT_ASSERT_EQ(test, ask(f, id, 1, 61), 0);
+	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+		KUNIT_EXPECT_NOT_NULL(test, shard->leases.level[1]);
+}
+
 static void unread_completions_over_max_bytes_refuse_new_requests(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 16384 });
 	struct fixture *f = test->priv;
 	struct hashbelt_event record;
 	unsigned int key, id, first;
+	u64 most;
 
 	for (id = 0; id < 1000 && !ask(f, id, 1, 0); id++)
 		complete_key(belt, 1);
@@ -425,6 +444,12 @@ static void unread_completions_over_max_bytes_refuse_new_requests(struct kunit *
 	KUNIT_EXPECT_EQ(test, ask(f, id, 1, 0), -ENOSPC);
 	KUNIT_EXPECT_NE(test, take_completion(f, 0, &record, &key), 0u);
 	KUNIT_EXPECT_EQ(test, ask(f, id, 1, 0), 0);
+	complete_key(belt, 1);
+	most = atomic64_read(&belt->clients.undelivered_bytes);
+	belt->queue.max_bytes = most;
+	KUNIT_EXPECT_EQ(test, ask(f, ++id, 1, 0), 0);
+	belt->queue.max_bytes = most - 1;
+	KUNIT_EXPECT_EQ(test, ask(f, id + 1, 1, 0), -ENOSPC);
 	complete_key(belt, 1);
 	for (first = 1; first <= id; first++)
 		expect_completion(test, first, HASHBELT_BY_COMPLETE, 1);
@@ -513,6 +538,7 @@ static struct kunit_case request_test_cases[] = {
 	KUNIT_CASE(requests_and_unread_completions_go_with_their_client),
 	KUNIT_CASE(one_put_completes_a_thousand_requests_in_order),
 	KUNIT_CASE(a_request_counts_as_an_entry_until_it_is_completed),
+	KUNIT_CASE(a_request_makes_the_levels_for_its_timeout),
 	KUNIT_CASE(unread_completions_over_max_bytes_refuse_new_requests),
 	KUNIT_CASE(completions_are_taken_whole_and_can_be_returned),
 	KUNIT_CASE(a_request_that_fails_for_want_of_memory_leaves_nothing),

@@ -156,6 +156,18 @@ static void a_hastened_bucket_gives_up_what_has_expired_by_now(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, drain(f), left);
 }
 
+static void a_bucket_is_hastened_from_the_deadline_of_its_first_node_on(struct kunit *test)
+{
+	struct fixture *f = make(test, 100 * SEC, 2);
+	struct hb_node node;
+
+	add(test, f, &node, f->now + SEC);
+	f->now += SEC;
+	KUNIT_EXPECT_FALSE(test, hb_wheel_hasten(&f->wheel, f->now - 1));
+	KUNIT_EXPECT_TRUE(test, hb_wheel_hasten(&f->wheel, f->now));
+	KUNIT_EXPECT_EQ(test, drain(f), 1u);
+}
+
 static void a_hastened_bucket_keeps_its_order(struct kunit *test)
 {
 	enum { NODES = 300 };
@@ -626,6 +638,7 @@ static struct kunit_case wheel_test_cases[] = {
 	KUNIT_CASE(a_drain_ends_although_expired_nodes_are_put_back),
 	KUNIT_CASE_PARAM(a_late_drain_finds_every_node, wheel_gen_params),
 	KUNIT_CASE_PARAM(a_hastened_bucket_gives_up_what_has_expired_by_now, wheel_gen_params),
+	KUNIT_CASE(a_bucket_is_hastened_from_the_deadline_of_its_first_node_on),
 	KUNIT_CASE(a_hastened_bucket_keeps_its_order),
 	KUNIT_CASE_PARAM(the_hand_comes_to_each_node_once_a_lap, wheel_gen_params),
 	KUNIT_CASE_PARAM(the_hand_finds_its_way_while_the_wheel_changes, wheel_gen_params),
