@@ -168,6 +168,11 @@ static void test_no_value(void)
 	must(belt, HASHBELT_IOC_GET, &got);
 	is_int(ttl_of(belt, "key"), 30,
 	       "get with HASHBELT_NO_VALUE and HASHBELT_AND_TOUCH sets the time-to-live");
+	got.how |= HASHBELT_TO_WINDOW;
+	got.ttl_ms = 40;
+	must(belt, HASHBELT_IOC_GET, &got);
+	is_int(ttl_of(belt, "key"), 40,
+	       "get with HASHBELT_TO_WINDOW and HASHBELT_AND_TOUCH sets the time-to-live");
 	close(belt);
 }
 

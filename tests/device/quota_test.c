@@ -162,6 +162,38 @@ static unsigned int free_share(const void *arg)
 	return 0;
 }
 
+/*
+ * At its limit of memory a user puts over an entry of the largest size that a put copies into. A
+ * second descriptor fills the belt: the first one still copies.
+ */
+static unsigned int overwrite_at_limit(const void *arg)
+{
+	struct hashbelt_item item = {
+		.key = address("over"), .key_len = 4, .value = address(value), .value_len = 252,
+	};
+	int belt = new_plain(), other = new_plain(), err;
+	unsigned int i;
+	__u64 bytes;
+
+	(void)arg;
+	if (belt < 0 || other < 0)
+		return 1;
+	for (i = 0; i < 2; i++)
+		if (call(belt, HASHBELT_IOC_PUT, &item))
+			return 2;
+	if (fill_for_good(other, 240, &bytes) != -EDQUOT)
+		return 3;
+	value[251] = 1;
+	err = call(belt, HASHBELT_IOC_PUT, &item);
+	value[251] = 0;
+	if (err)
+		return 4;
+	item.value = address(value + 1000);
+	if (call(belt, HASHBELT_IOC_GET, &item))
+		return 5;
+	return value[1251] == 1 ? 0 : 6;
+}
+
 static int used_fd;	/* used_bytes, which only the superuser may open */
 
 static __u64 used_now(void)
@@ -321,6 +353,8 @@ static void test_memory(__u64 before)
 	       "a user gets back its share after a clear, after expiry and after a close");
 	is_int(as_alice(before, fill_again, &before), 0,
 	       "a user's closed belts count in its share until their memory is free");
+	is_int(as_alice(before, overwrite_at_limit, NULL), 0,
+	       "at user_max_bytes a put over an entry of 320 bytes succeeds");
 	is_int(as_alice(before, fill_in_namespace, &lens[1]), 0,
 	       "a user gets no larger share in a user namespace of its own");
 	used_at_last(before);
