@@ -63,7 +63,7 @@ function set(array, words,   list, i) {
 FNR == 1 {
 	finish_file()
 	file = FILENAME
-	if (match(file, /\/(belt|device)\/[^\/]*$/))
+	if (match(file, /\/(belt\/[a-z]+|belt|device)\/[^\/]*$/))
 		file = substr(file, RSTART + 1)
 	else
 		sub(/.*\//, "", file)
@@ -220,7 +220,7 @@ function find_functions(   k, name, end) {
 function skip_assertions(   k, i) {
 	for (k = 1; k < tokens; k++)
 		if (token[k + 1] == "(" &&
-		    token[k] ~ /^(lockdep_|WARN|BUG|BUILD_BUG|might_|trace_|pr_|static_assert|_Static|module_|MODULE_|sizeof|__attribute|instrument_|kmemleak_)/)
+		    token[k] ~ /^(lockdep_|WARN|BUG|BUILD_BUG|might_|trace_|pr_|static_assert|_Static|module_|MODULE_|sizeof|__attribute|instrument_|kmemleak_)|_assert_held$/)
 			for (i = k; i <= partner[k + 1]; i++)
 				skipped[i] = 1
 }

@@ -7,7 +7,8 @@
 #	--sample N	stop after N mutants (after all)
 #	--seed S	the random order of mutants: a number, or "random" (1)
 #	--goal PERCENT	the least percentage of mutants that have to be found (90)
-#	--only ID	run only this mutant; may be given several times
+#	--only ID	run only this mutant; may be given several times. The record may be that of another
+#			commit then, and stages that did not find the mutant run again
 #	--list		print the mutants, and run nothing
 #	--thorough	one more stage, of some minutes: the suite "fault"
 #	--keep-going	run all stages, and print which of them find a mutant
@@ -51,8 +52,9 @@ home=$top/.cache/mutation
 goal=90
 share=95
 silence=300
-counted=evict_test	# measures time, which is exact only if a guest's clock counts instructions
+counted='memory/evict_test memory/cost_test'	# need a guest whose clock counts instructions
 sample=0 seed=1 only='' list='' keep_going='' planted='' record='' summarize=''
+compiled=''
 stages='compile sparse models near guest kunit device debug'
 
 usage() {
@@ -108,9 +110,15 @@ plant() {
 
 # Stages. A stage is true if it finds nothing; its log says what it found.
 
+# without_counted - copy the lines that are not the names of programs that need such a guest.
+without_counted() {
+	echo "$counted" | tr ' ' '\n' >"$copy/counted"
+	grep -vxFf "$copy/counted"
+}
+
 # check_first PROGRAM... - print those of a file's programs that the debug kernel runs.
 check_first() {
-	printf '%s\n' "$@" | grep -Ev "stress|\.t$|$counted" | head -n 3
+	printf '%s\n' "$@" | grep -Ev "stress|\.t$" | without_counted | head -n 3
 }
 
 # table FILE - sets suites and programs for a file, and checked, the programs for the debug kernel.
@@ -124,6 +132,7 @@ table() {
 }
 
 stage_compile() {
+	compiled=$id
 	"$tree/tests/module.sh" "$headers" "$tree/.cache/build/module-mutant" \
 		CC="ccache $compiler" KCFLAGS=-g0 >"$log" 2>&1 && [ ! -s "$log" ]
 }
@@ -218,10 +227,10 @@ stock() {
 	shift
 	module=$tree/.cache/build/module-mutant
 	# shellcheck disable=SC2046 # names, split on purpose
-	guest "--memory $memory" "$module" "SCALE=5 FIRST=yes" $(places "$@" | grep -v "$counted") || return
-	case $* in
-	*"$counted"*) guest --count-instructions "$module" "SCALE=5 FIRST=yes" "memory/$counted" ;;
-	esac
+	guest "--memory $memory" "$module" "SCALE=5 FIRST=yes" $(places "$@" | without_counted) || return
+	measured=$(places "$@" | grep -xFf "$copy/counted") || return 0
+	# shellcheck disable=SC2086 # names, split on purpose
+	guest --count-instructions "$module" "SCALE=5 FIRST=yes" $measured
 }
 
 stage_guest() {
@@ -233,8 +242,8 @@ stage_guest() {
 # module.
 everything() {
 	(cd "$tree/.cache/build/payload/device" && printf '%s\n' ./*_test | sed 's|./||')
-	echo trace.t memory/evict_test memory/behind_test memory/cgroup_test memory/wipe_test \
-		memory/allocator_test churn:1:8000 lockstress:1:2000 stress:1:8000 module.t
+	echo trace.t "$counted" memory/behind_test memory/cgroup_test memory/wipe_test memory/allocator_test \
+		churn:1:8000 lockstress:1:2000 stress:1:8000 module.t
 }
 
 stage_device() {
@@ -276,9 +285,11 @@ try() {
 		: >"$log"
 		[ "$planted" ] || [ "$id" = clean ] || {
 			plant "$id" "$file"
-			# The module may be that of another mutant if FILE has the result of "compile".
-			[ "$1" = compile ] || stage_compile
 		}
+		# The module may be that of another mutant if FILE has the result of "compile".
+		case $1 in
+		guest | device) [ "$compiled" = "$id" ] || stage_compile ;;
+		esac
 		! "stage_$1" || {
 			results="$results -$1"
 			return 1
@@ -306,6 +317,7 @@ pass() {
 # begin_record - write the first lines of a record. The results of other sources may differ.
 begin_record() {
 	head="# seed $seed, sample $sample, commit $(git -C "$top" rev-parse --short=12 HEAD)"
+	[ ! "$only" ] || [ ! -e "$record" ] || return 0
 	[ -e "$record" ] || printf '%s\n' "# SPDX-License-Identifier: GPL-2.0-only" "#" \
 		"# MUTANT STAGE... - the stages of run.sh that find a mutant; with a minus those that do not." \
 		"$head" >"$record" || exit 1
@@ -313,9 +325,19 @@ begin_record() {
 		fail "$record is not a record of this seed, sample and commit: name another file"
 }
 
-# recorded - print the results that the record has for a mutant.
+# recorded - print the results that the record has for a mutant. With --only, stages that did not find it
+# run again: there may be new tests.
 recorded() {
-	[ ! "$record" ] || awk -v id="$id" '$1 == id { $1 = ""; print }' "$record"
+	[ ! "$record" ] || awk -v id="$id" -v again="${only:+${stages#compile}}" '
+		BEGIN {
+			for (i = split(again, names, " "); i > 0; i--)
+				left_out["-" names[i]] = 1
+		}
+		$1 == id {
+			for (i = 2; i <= NF; i++)
+				if (!($i in left_out))
+					printf " %s", $i
+		}' "$record"
 }
 
 # write_record - put the results of a mutant into the record.
@@ -337,22 +359,30 @@ summary() {
 	result $? "the stages of make test find at least $share percent of what all stages find" /dev/null
 }
 
+# words - print each word of the input once, in one line.
+words() {
+	tr ' ' '\n' | sed '/^$/d' | sort -u | tr '\n' ' '
+}
+
 # clean - check once for each tree that no stage finds anything without a mutant: otherwise every
-# mutant would count as found. Runs all programs of the table.
+# mutant would count as found. Runs the tests of all files that are to have a mutant.
 clean() {
-	key=$( (cd "$top" && echo "$stages" && xargs sha256sum <"$copy/files" 2>/dev/null) | sha256sum |
-		cut -c 1-16)
+	cut -f 3 "$copy/selected" | sort -u >"$copy/mutated"
+	key=$( (cd "$top" && echo "$stages" && cat "$copy/mutated" && xargs sha256sum <"$copy/files" 2>/dev/null) |
+		sha256sum | cut -c 1-16)
 	[ ! -e "$home/clean-$key" ] || return 0
-	id=clean operator=rcu before='' file='' named='' suites=''
-	programs=$(sed -n 's|^hashbelt.*/ ||p' "$here/programs" | tr ' ' '\n' | sort -u | tr '\n' ' ')
-	# shellcheck disable=SC2046,SC2086 # names, split on purpose
-	checked=$(sed -n 's|^hashbelt.*/ ||p' "$here/programs" |
-		while read -r line; do check_first $line; done | sort -u)
-	log=$home/log/clean.all
-	kunit || fail "without a mutant KUnit fails: $(finder)"
+	while read -r file; do
+		table "$file"
+		echo "$suites" >&3
+		echo "$programs" >&4
+		echo "$checked" >&5
+	done <"$copy/mutated" 3>"$copy/suites" 4>"$copy/programs" 5>"$copy/checked"
+	id=clean operator=rcu before='' file='' named=''
+	suites=$(words <"$copy/suites")
+	programs=$(words <"$copy/programs")
+	checked=$(words <"$copy/checked")
 	pass
 	[ ! "$found" ] || fail "without a mutant there is a failure: $found, see $log"
-	rm -f "$home"/clean-*
 	: >"$home/clean-$key"
 }
 
@@ -388,6 +418,10 @@ run_mutant() {
 	if [ "$state" = equivalent ]; then
 		echo "# equivalent $id"
 		equivalents=$((equivalents + 1))
+		[ ! "$only" ] || {
+			results=' equivalent'
+			write_record
+		}
 		return
 	fi
 	table "$file"
