@@ -87,8 +87,8 @@ test-kernels: ## every ioctl, on 6.1 and on the kernels of Debian stable and uns
 findings: ## whether the software of others still behaves as findings/ says
 	tests/findings.sh
 
-test-mutants: ## bugs that are planted in a copy, and must be found
-	tests/mutants.sh
+test-mutants: ## mistakes that are planted in a copy, and must be found
+	tests/mutation/run.sh --cases
 
 soak: ## histories against the model for SOAK seconds, then random input and calls for as long each
 	SEED=$${SEED:-random} tests/run.sh soak

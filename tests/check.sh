@@ -18,6 +18,7 @@
 #	Python		bindings/python by mypy --strict, and it, its tests and tests/conformance by flake8;
 #			what it takes from hashbelt.h, by the compiler
 #	generated	tests/generate.sh --write would change no file
+#	mutants		the lists in tests/mutation fit the sources
 #	SPDX	every file
 #	REUSE	copyright and licence of every file, by `reuse lint`
 #	versions	the packages have the version of hashbelt_version.h; those of a release have an
@@ -287,6 +288,7 @@ check_module >"$work/module.log" 2>&1 &
 check_pictures >"$work/pictures.log" 2>&1 &
 tests/lock_order.py >"$work/locks.log" 2>&1 &
 "$tests/generate.sh" >"$work/generated.log" 2>&1 &
+tests/mutation/run.sh --check >"$work/mutants.log" 2>&1 &
 check_tools >"$work/circles.log" 2>&1 &
 check_scripts >"$work/scripts.log" 2>&1 &
 check_manuals >"$work/manuals.log" 2>&1 &

@@ -9,7 +9,11 @@
 #	--goal PERCENT	the least percentage of mutants that have to be found (90)
 #	--only ID	run only this mutant; may be given several times. The record may be that of another
 #			commit then, and stages that did not find the mutant run again
-#	--list		print the mutants, and run nothing
+#	--cases		run the cases of the file "cases": mutants of any file, chosen by hand, each with the
+#			suite that has to find it. FILE is the name of a case then. The goal is 100
+#	--list		print the mutants or the cases, and run nothing
+#	--check		print what does not fit the sources: blocks of "equivalent" without a mutant, cases
+#			that change nothing, files without a line in "programs"
 #	--thorough	one more stage, of some minutes: the suite "fault"
 #	--keep-going	run all stages, and print which of them find a mutant
 #	--stages "NAME..."	run only these stages, after "compile"
@@ -31,7 +35,7 @@
 #	device	all programs that "make test" runs on the stock kernel
 #	debug	the guest's programs again and some stress, with KASAN, lockdep and kmemleak
 #
-# "make test" has all of these but "debug".
+# "make test" has all of these but "debug". The stage of a case is its suite.
 #
 # A guest that prints nothing for 300 seconds hangs, and KUnit after 120: the mutant is found.
 #
@@ -49,11 +53,11 @@ top=$(cd "$tests/.." && pwd)
 . "$tests/environment.sh"
 here=$tests/mutation
 home=$top/.cache/mutation
-goal=90
-share=95
+goal=''
+share=''
 silence=300
 counted='memory/evict_test memory/cost_test'	# need a guest whose clock counts instructions
-sample=0 seed=1 only='' list='' keep_going='' planted='' record='' summarize=''
+sample=0 seed=1 only='' list='' keep_going='' planted='' record='' summarize='' cases='' check=''
 compiled=''
 stages='compile sparse models near guest kunit device debug'
 
@@ -90,7 +94,9 @@ prepare() {
 			cp "$top/$file" "$tree/$file"
 		fi
 	done <"$copy/files"
-	(cd "$tree" && find . -path ./.cache -prune -o -type f -print | sed 's|^\./||' | sort) |
+	# check.sh lists files with git.
+	[ ! "$cases" ] || git init -q "$tree"
+	(cd "$tree" && find . \( -path ./.cache -o -path ./.git \) -prune -o -type f -print | sed 's|^\./||' | sort) |
 		comm -23 - "$copy/files" | sed "s|^|$tree/|" | xargs -r rm -f
 }
 
@@ -103,8 +109,11 @@ restore() {
 # plant ID FILE - plant a mutant in the copy of a file.
 plant() {
 	planted=$2
-	awk -v plant="$1" -f "$here/mutants.awk" "$top/$2" >"$copy/mutant" ||
-		fail "cannot plant $1"
+	case $1 in
+	case/*) sed "$before" "$top/$2" >"$copy/mutant" ;;
+	*) awk -v plant="$1" -f "$here/mutants.awk" "$top/$2" >"$copy/mutant" ;;
+	esac || fail "cannot plant $1"
+	! cmp -s "$copy/mutant" "$top/$2" || fail "$1 does not change $2"
 	cp "$copy/mutant" "$tree/$2"
 }
 
@@ -263,6 +272,27 @@ stage_fault() {
 	ONLY=fault_test "$tree/tests/run.sh" fault >"$log" 2>&1
 }
 
+# stage_suite SUITE - the suite of a case, or some of its programs. It has to fail with the pattern of the case:
+# a build, a kernel or a guest that failed shows nothing.
+stage_suite() {
+	case $1 in
+	check) "$tree/tests/check.sh" ;;
+	*) ONLY=$program ACCESS_LOG='' "$tree/tests/run.sh" "$1" ;;
+	esac >"$log" 2>&1 3<&- && return
+	[ "$id" != clean ] || return
+	grep -Eq 'Bail out! (no kernel|.* was not built)|no such kernel|good order \(status 12[45]\)' "$log" ||
+		! grep -Eq "$after" "$log"
+}
+
+# run_stage STAGE - true if the stage finds nothing.
+run_stage() {
+	if [ "$cases" ]; then
+		stage_suite "$1"
+	else
+		"stage_$1"
+	fi
+}
+
 # finder - print the first failed test in the log, or another error.
 finder() {
 	{
@@ -287,10 +317,10 @@ try() {
 			plant "$id" "$file"
 		}
 		# The module may be that of another mutant if FILE has the result of "compile".
-		case $1 in
+		case $cases$1 in
 		guest | device) [ "$compiled" = "$id" ] || stage_compile ;;
 		esac
-		! "stage_$1" || {
+		! run_stage "$1" || {
 			results="$results -$1"
 			return 1
 		}
@@ -355,7 +385,7 @@ write_record() {
 
 # summary - print a summary of the record.
 summary() {
-	awk -v share="$share" -f "$here/summary.awk" "$record"
+	awk -v share="$share" -f "$here/summary.awk" FS='	' "$tests/suites" FS=' ' "$record"
 	result $? "the stages of make test find at least $share percent of what all stages find" /dev/null
 }
 
@@ -364,25 +394,45 @@ words() {
 	tr ' ' '\n' | sed '/^$/d' | sort -u | tr '\n' ' '
 }
 
-# clean - check once for each tree that no stage finds anything without a mutant: otherwise every
-# mutant would count as found. Runs the tests of all files that are to have a mutant.
-clean() {
+# clean_stages - run the stages without a mutant, with the tests of all files that are to have one.
+clean_stages() {
 	cut -f 3 "$copy/selected" | sort -u >"$copy/mutated"
-	key=$( (cd "$top" && echo "$stages" && cat "$copy/mutated" && xargs sha256sum <"$copy/files" 2>/dev/null) |
-		sha256sum | cut -c 1-16)
-	[ ! -e "$home/clean-$key" ] || return 0
 	while read -r file; do
 		table "$file"
 		echo "$suites" >&3
 		echo "$programs" >&4
 		echo "$checked" >&5
 	done <"$copy/mutated" 3>"$copy/suites" 4>"$copy/programs" 5>"$copy/checked"
-	id=clean operator=rcu before='' file='' named=''
+	operator=rcu before='' file='' named=''
 	suites=$(words <"$copy/suites")
 	programs=$(words <"$copy/programs")
 	checked=$(words <"$copy/checked")
 	pass
 	[ ! "$found" ] || fail "without a mutant there is a failure: $found, see $log"
+}
+
+# clean_cases - run the suites of cases without a mutant.
+clean_cases() {
+	cut -f 4,5 "$copy/selected" | sort -u >"$copy/mutated"
+	while IFS='	' read -r suite program <&3; do
+		log=$home/log/clean.$suite
+		program=${program#-}
+		stage_suite "$suite" || fail "without a mutant there is a failure: $(finder), see $log"
+	done 3<"$copy/mutated"
+}
+
+# clean - check once for each tree that no stage finds anything without a mutant: otherwise every
+# mutant would count as found.
+clean() {
+	key=$( (cd "$top" && echo "$stages" && cut -f 3-5 "$copy/selected" && xargs sha256sum <"$copy/files" 2>/dev/null) |
+		sha256sum | cut -c 1-16)
+	[ ! -e "$home/clean-$key" ] || return 0
+	id=clean
+	if [ "$cases" ]; then
+		clean_cases
+	else
+		clean_stages
+	fi
 	: >"$home/clean-$key"
 }
 
@@ -413,6 +463,51 @@ mutants() {
 	awk -f "$here/mutants.awk" $(sources "$@")
 }
 
+# list_cases [NAME]... - print the cases as lines of ID, FILE, SUITE, PROGRAM or "-", SCRIPT, PATTERN, MEANING.
+list_cases() {
+	awk -v only="$*" '
+		BEGIN {
+			OFS = "\t"
+			for (i = split(only, names, " "); i > 0; i--)
+				wanted[names[i]] = 1
+		}
+		/^#/ || /^$/ { next }
+		/^! / { script = substr($0, 3); next }
+		/^= / { pattern = substr($0, 3); next }
+		/^\t/ {
+			if (only == "" || name in wanted)
+				print "case/" name, file, suite, program, script, pattern, substr($0, 2)
+			next
+		}
+		{
+			name = $1
+			file = $2
+			suite = $3
+			program = NF > 3 ? $4 : "-"
+		}' "$here/cases"
+}
+
+# check - print what does not fit the sources. False: there is something.
+check() {
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	mutants >"$work/list"
+	list_cases >"$work/cases"
+	{
+		awk -f "$here/select.awk" "$here/equivalent" "$work/list" |
+			sed -n 's/^unknown./tests\/mutation\/equivalent: there is no such mutant: /p'
+		cut -f 2 "$work/list" | sort -u | while read -r source; do
+			grep -q "^$source: " "$here/programs" || echo "tests/mutation/programs: no line for $source"
+		done
+		while IFS='	' read -r id file suite program before after; do
+			sed "$before" "$top/$file" | cmp -s - "$top/$file" &&
+				echo "tests/mutation/cases: the edit of $id does not change $file"
+		done <"$work/cases"
+	} >"$work/complaints"
+	cat "$work/complaints"
+	[ ! -s "$work/complaints" ]
+}
+
 # run_mutant - run one mutant, and count the result.
 run_mutant() {
 	if [ "$state" = equivalent ]; then
@@ -424,7 +519,11 @@ run_mutant() {
 		}
 		return
 	fi
-	table "$file"
+	if [ "$cases" ]; then
+		stages=$line program=${operator#-}
+	else
+		table "$file"
+	fi
 	pass
 	restore
 	write_record
@@ -437,7 +536,7 @@ run_mutant() {
 	'')
 		survived=$((survived + 1))
 		verdict=survived
-		note="$before => $after"
+		note=${meaning:-$before => $after}
 		;;
 	*)
 		killed=$((killed + 1))
@@ -462,7 +561,7 @@ judge_all() {
 	killed=0 survived=0 stillborn=0 equivalents=0 elsewhere=0
 	total=$sample
 	[ "$sample" != 0 ] || total=''
-	while IFS='	' read -r state id file line operator before after <&3; do
+	while IFS='	' read -r state id file line operator before after meaning <&3; do
 		[ "$state" != unknown ] || continue
 		named=${id#*/}
 		named=${named%/*}
@@ -479,6 +578,8 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--help) usage 0 ;;
 	--list) list=yes ;;
+	--cases) cases=yes ;;
+	--check) check=yes ;;
 	--keep-going) keep_going=yes ;;
 	--thorough) stages="$stages fault" ;;
 	--sample | --seed | --goal | --share | --only | --stages | --record | --summary)
@@ -501,6 +602,11 @@ while [ $# -gt 0 ]; do
 	shift
 done
 [ "$seed" != random ] || seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+# Each case has to be found, by a suite that "make test" need not have.
+if [ "$cases" ]; then
+	goal=${goal:-100} share=${share:-0}
+fi
+goal=${goal:-90} share=${share:-95}
 case $sample$seed$goal$share in
 *[!0-9]*) fail "--sample, --seed, --goal and --share are numbers" ;;
 esac
@@ -509,8 +615,16 @@ if [ "$summarize" ]; then
 	finish
 	exit
 fi
+if [ "$check" ]; then
+	check
+	exit
+fi
 if [ "$list" ]; then
-	mutants "$@"
+	if [ "$cases" ]; then
+		list_cases "$@"
+	else
+		mutants "$@"
+	fi
 	exit
 fi
 
@@ -519,11 +633,16 @@ trap restore EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 prepare
-mutants "$@" >"$copy/list"
-awk -v seed="$seed" -v only="$only" -f "$here/select.awk" "$here/equivalent" "$copy/list" \
-	>"$copy/selected"
+if [ "$cases" ]; then
+	list_cases "$@" >"$copy/list"
+	sed 's/^/live	/' "$copy/list" >"$copy/selected"
+else
+	mutants "$@" >"$copy/list"
+	awk -v seed="$seed" -v only="$only" -f "$here/select.awk" "$here/equivalent" "$copy/list" \
+		>"$copy/selected"
+fi
 grep -q '^live' "$copy/selected" || fail "no such mutant"
-build 9>&-
+[ "$cases" ] || build 9>&-
 exec 7>"$home/clean.lock"
 flock 7
 clean 7>&- 9>&-

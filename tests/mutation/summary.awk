@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# summary.awk [-v share=PERCENT] RECORD - print what a record of run.sh says: for each stage how many
-# mutants it finds, of those that it has run on; and how many all stages find, and those that "make
-# test" has. Fails if these find less than PERCENT of them. Stages that have not run may find more.
+# summary.awk [-v share=PERCENT] FS='<tab>' SUITES FS=' ' RECORD - print what a record of run.sh says: for each
+# stage how many mutants it finds, of those that it has run on; and how many all stages find, and those that
+# "make test" has. Fails if these find less than PERCENT of them. Stages that have not run may find more.
+# SUITES is tests/suites: the stages of cases, and most others, have the names of suites.
 
 BEGIN {
 	stages = split("sparse models near guest kunit device debug fault", stage, " ")
 	all_stages = stages - 1		# "fault" runs with --thorough alone
-	split("debug fault", list, " ")
-	for (i in list)
-		beyond[list[i]] = 1
+	for (i = 1; i <= stages; i++)
+		listed[stage[i]] = 1
+	in_test["near"] = in_test["guest"] = 1	# parts of "kunit" and "device"
+}
+
+FNR == NR {
+	if ($2 ~ /(^| )test:/)
+		in_test[$1] = 1
+	next
 }
 
 /^#/ || $2 == "compile" || $2 == "equivalent" { next }
@@ -22,18 +29,22 @@ BEGIN {
 			continue
 		name = $i
 		sub(/^-/, "", name)
+		if (!(name in listed)) {
+			listed[name] = 1
+			stage[++stages] = name
+		}
 		ran[name]++
 		run += name != "fault"
 		if (name != $i)
 			continue
 		finds[name]++
 		found = 1
-		if (!(name in beyond))
+		if (name in in_test)
 			tested = 1
 	}
 	all += found
 	short += tested
-	unfinished += !found && run < all_stages
+	unfinished += !found && run < all_stages && $1 !~ /^case\//
 	if (!found)
 		print "# no stage finds " $1
 	else if (!tested)
