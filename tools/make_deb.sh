@@ -39,7 +39,7 @@ build() {
 }
 
 "$top/tests/need.sh" build-essential debhelper dh-dkms dh-python dpkg-dev libevent-dev libinih-dev \
-	libjson-c-dev libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config \
+	libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config \
 	pybuild-plugin-pyproject python3 python3-setuptools python3-wheel
 version=${VERSION:-$(now)}
 work=$(mktemp -d)

@@ -258,7 +258,7 @@ cross() {
 	"$2" clang --target="$1-linux-gnu" -isystem "/usr/$1-linux-gnu/include"
 }
 
-"$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
+"$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libncurses-dev libinih-dev libsmartcols-dev \
 	pkg-config libpq-dev libevent-dev libssl-dev libsystemd-dev libhiredis-dev \
 	abigail-tools libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
 # Install and fetch packages first: the checks must print nothing.

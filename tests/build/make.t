@@ -252,7 +252,7 @@ settings() {
 	environment "$1" | diff "$temporary/wanted" -
 }
 
-"$tests/need.sh" git make gcc libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev || exit 1
+"$tests/need.sh" git make gcc libncurses-dev libinih-dev libsmartcols-dev || exit 1
 stock=$("$tests/vm/kernel.sh" version) || exit 1
 # A user's make has none of the settings of the make that runs the tests.
 unset MAKEFLAGS MFLAGS MAKELEVEL VERSION

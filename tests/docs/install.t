@@ -169,7 +169,7 @@ report() {
 	done 7<"$temporary/statuses"
 }
 
-"$tests/need.sh" git make gcc libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev || exit 1
+"$tests/need.sh" git make gcc libncurses-dev libinih-dev libsmartcols-dev || exit 1
 release=$("$tests/vm/kernel.sh" version) || exit 1
 exec 3>&1
 place=''

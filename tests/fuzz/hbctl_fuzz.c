@@ -191,10 +191,13 @@ static int base64_digit(char c)
 
 static void try_base64(const uint8_t *data, size_t size)
 {
-	char *text = base64_encode(data, size);
-	size_t i, len = strlen(text);
+	char *text = NULL;
+	size_t i, len;
+	FILE *file = open_memstream(&text, &len);
 	unsigned int bits;
 
+	base64_print(file, data, size);
+	fclose(file);
 	must_be(len == (size + 2) / 3 * 4, "base64 has 4 digits for each 3 bytes or less");
 	for (i = 0; i < size; i++) {
 		bits = base64_digit(text[i / 3 * 4 + i % 3]) << 6 |

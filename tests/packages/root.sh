@@ -21,7 +21,7 @@ containers=$containers,docker.io,apparmor,busybox-static,acl,netcat-openbsd,redi
 
 # The packages to build from, and the programs that check.
 builders=build-essential,debhelper,dh-dkms,dh-python,git,lintian,rpm,rpmlint,libevent-dev,libhiredis-dev
-builders=$builders,libinih-dev,libjson-c-dev,libncurses-dev,libpq-dev,libsmartcols-dev,libssl-dev,libsystemd-dev
+builders=$builders,libinih-dev,libncurses-dev,libpq-dev,libsmartcols-dev,libssl-dev,libsystemd-dev
 builders=$builders,pkg-config,pybuild-plugin-pyproject,python3-dev,python3-pip,python3-setuptools,python3-wheel
 
 # kernels - print the packages with headers, of two kernels where the processor has two.
@@ -36,7 +36,7 @@ kernels() {
 # The package lists of unstable are often older than their Valid-Until date allows.
 bootstrap() {
 	"$tests/need.sh" mmdebstrap
-	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libevent-core-2.1-7,libinih1,libjson-c5
+	packages=dkms,gcc,libc6-dev,make,kmod,openssl,pkgconf,libevent-core-2.1-7,libinih1
 	packages=$packages,libncursesw6,libpq5,libsmartcols1,python3
 	# For hashbelt-follow, which sources.t builds with the hiredis of each release.
 	case $release in

@@ -110,7 +110,7 @@ uninstalled() {
 }
 
 "$tests/need.sh" build-essential debhelper dh-dkms dh-python lintian rpm rpmlint libevent-dev libhiredis-dev libinih-dev \
-	libjson-c-dev libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config \
+	libncurses-dev libpq-dev libsmartcols-dev libssl-dev libsystemd-dev pkg-config \
 	pybuild-plugin-pyproject python3-dev python3-pip python3-setuptools python3-wheel || exit 1
 exec 3>&1
 version=$(sed -n 's/^#define HASHBELT_VERSION[^"]*"\(.*\)"/\1/p' "$top/hashbelt_version.h")

@@ -8,7 +8,7 @@
 #include "cmd.h"
 #include "conf.h"
 #include "encoding.h"
-#include "output.h"
+#include "json.h"
 #include "saved.h"
 #include "settings.h"
 
@@ -34,12 +34,12 @@ static void print_name(const char *change, const struct conf_belt *belt)
 	escape_print(stdout, belt->name, strlen(belt->name));
 }
 
-static struct json_object *json_change(const char *change, const struct conf_belt *belt)
+static struct json json_change(const char *change, const struct conf_belt *belt)
 {
-	struct json_object *object = json_object_new_object();
+	struct json object = json_begin(stdout);
 
-	json_add_bytes(object, "name", belt->name, strlen(belt->name));
-	json_add_word(object, "change", change);
+	json_add_bytes(&object, "name", belt->name, strlen(belt->name));
+	json_add_word(&object, "change", change);
 	return object;
 }
 
@@ -52,7 +52,7 @@ static void print_missing(const struct apply *apply, const struct conf_belt *bel
 	if (!apply->prints)
 		return;
 	if (apply->request->json) {
-		json_print(json_change("create", belt));
+		json_end(json_change("create", belt));
 		return;
 	}
 	print_name("create", belt);
@@ -68,16 +68,16 @@ static void print_missing(const struct apply *apply, const struct conf_belt *bel
 static void print_change(const struct apply *apply, const struct conf_belt *belt,
 			 const char *name, const char *from, const char *to)
 {
-	struct json_object *object;
+	struct json object;
 
 	if (!apply->prints)
 		return;
 	if (apply->request->json) {
 		object = json_change("set", belt);
-		json_add_word(object, "setting", name);
-		json_add_word(object, "from", from);
-		json_add_word(object, "to", to);
-		json_print(object);
+		json_add_word(&object, "setting", name);
+		json_add_word(&object, "from", from);
+		json_add_word(&object, "to", to);
+		json_end(object);
 		return;
 	}
 	print_name("set", belt);
@@ -134,7 +134,7 @@ static enum status set_belt(struct apply *apply, const struct conf_belt *belt)
 static void print_loaded(const struct apply *apply, const struct conf_belt *belt,
 			 const struct saved_counts *counts)
 {
-	struct json_object *object;
+	struct json object;
 
 	if (!apply->request->json) {
 		print_name("load", belt);
@@ -143,11 +143,11 @@ static void print_loaded(const struct apply *apply, const struct conf_belt *belt
 		return;
 	}
 	object = json_change("load", belt);
-	json_add_number(object, "loaded", counts->loaded);
-	json_add_number(object, "kept", counts->kept);
-	json_add_number(object, "expired", counts->expired);
-	json_add_number(object, "refused", counts->refused);
-	json_print(object);
+	json_add_number(&object, "loaded", counts->loaded);
+	json_add_number(&object, "kept", counts->kept);
+	json_add_number(&object, "expired", counts->expired);
+	json_add_number(&object, "refused", counts->refused);
+	json_end(object);
 }
 
 /*
@@ -244,7 +244,7 @@ static enum status save_belt(struct request *request, const struct saved_directo
 			     const struct conf_belt *belt)
 {
 	struct hashbelt_info info;
-	struct json_object *object;
+	struct json object;
 	enum status status;
 	__u64 entries;
 	int err;
@@ -262,8 +262,8 @@ static enum status save_belt(struct request *request, const struct saved_directo
 		return status;
 	if (request->json) {
 		object = json_change("save", belt);
-		json_add_number(object, "entries", entries);
-		json_print(object);
+		json_add_number(&object, "entries", entries);
+		json_end(object);
 	} else {
 		print_name("save", belt);
 		printf(": %llu entries\n", entries);
@@ -328,14 +328,14 @@ static void export_text(const struct hashbelt_info *info)
 
 static void export_json(const struct hashbelt_info *info)
 {
-	struct json_object *object = json_object_new_object();
+	struct json object = json_begin(stdout);
 	const struct setting *setting = NULL;
 	char text[SETTING_SIZE];
 
-	json_add_bytes(object, "name", info->name, strnlen(info->name, sizeof(info->name)));
+	json_add_bytes(&object, "name", info->name, strnlen(info->name, sizeof(info->name)));
 	while ((setting = settings_next(setting)))
-		json_add_word(object, setting->name, settings_text(info, setting, text));
-	json_print(object);
+		json_add_word(&object, setting->name, settings_text(info, setting, text));
+	json_end(object);
 }
 
 /**

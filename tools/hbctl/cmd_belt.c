@@ -11,7 +11,7 @@
 #include "duration.h"
 #include "encoding.h"
 #include "info.h"
-#include "output.h"
+#include "json.h"
 #include "settings.h"
 #include "table.h"
 
@@ -43,13 +43,13 @@ int belt_find(const struct request *request, struct hashbelt_info *info)
 /* The JSON of a command that has no other result. */
 static void print_belt(const struct request *request)
 {
-	struct json_object *object;
+	struct json object;
 
 	if (!request->json)
 		return;
-	object = json_object_new_object();
-	json_add_bytes(object, "name", request->belt, strlen(request->belt));
-	json_print(object);
+	object = json_begin(stdout);
+	json_add_bytes(&object, "name", request->belt, strlen(request->belt));
+	json_end(object);
 }
 
 /* Prints the settings of a belt after it was created or set. */
@@ -507,7 +507,7 @@ enum status cmd_advance(struct request *request)
 enum status cmd_size(struct request *request)
 {
 	enum status status = request_bind(request);
-	struct json_object *object;
+	struct json object;
 	struct hashbelt_info info;
 	int err;
 
@@ -520,9 +520,9 @@ enum status cmd_size(struct request *request)
 		printf("%llu\n", info.entries);
 		return STATUS_DONE;
 	}
-	object = json_object_new_object();
-	json_add_number(object, "entries", info.entries);
-	json_add_number(object, "bytes", info.bytes);
-	json_print(object);
+	object = json_begin(stdout);
+	json_add_number(&object, "entries", info.entries);
+	json_add_number(&object, "bytes", info.bytes);
+	json_end(object);
 	return STATUS_DONE;
 }

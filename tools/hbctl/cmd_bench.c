@@ -13,7 +13,7 @@
 #include "bench.h"
 #include "cmd.h"
 #include "duration.h"
-#include "output.h"
+#include "json.h"
 #include "progress.h"
 #include "settings.h"
 #include "signals.h"
@@ -675,7 +675,7 @@ static void print_text(const struct bench *bench, struct table *table)
 	       windowed->hits ? 100.0 * windowed->in_window / windowed->hits : 0);
 }
 
-static void json_add_times(struct json_object *object, const char *name,
+static void json_add_times(struct json *object, const char *name,
 			   const struct spans *spans)
 {
 	static const struct {
@@ -695,11 +695,11 @@ static void json_add_times(struct json_object *object, const char *name,
 			json_add_number(object, field,
 					spans_percentile(spans, fields[i].percent));
 		else
-			json_object_object_add(object, field, NULL);
+			json_add_literal(object, field, "null");
 	}
 }
 
-static void json_add_part(struct json_object *object, const struct bench *bench, enum part part)
+static void json_add_part(struct json *object, const struct bench *bench, enum part part)
 {
 	const struct tally *sum = &bench->sums[part];
 	__u64 operations = operations_of(bench, part);
@@ -722,24 +722,24 @@ static void json_add_part(struct json_object *object, const struct bench *bench,
 
 static void print_json(const struct bench *bench)
 {
-	struct json_object *object = json_begin();
+	struct json object = json_begin(stdout);
 	size_t i;
 
-	json_add_bytes(object, "name", bench->request->belt, strlen(bench->request->belt));
-	json_add_number(object, "threads", bench->plan.threads);
-	json_add_number(object, "keys", bench->plan.keys);
-	json_add_number(object, "value_len", bench->plan.value_size);
-	json_add_number(object, "batch", bench->plan.batch);
-	json_add_part(object, bench, BY_CALL);
-	json_add_number(object, "evicted", bench->evicted);
+	json_add_bytes(&object, "name", bench->request->belt, strlen(bench->request->belt));
+	json_add_number(&object, "threads", bench->plan.threads);
+	json_add_number(&object, "keys", bench->plan.keys);
+	json_add_number(&object, "value_len", bench->plan.value_size);
+	json_add_number(&object, "batch", bench->plan.batch);
+	json_add_part(&object, bench, BY_CALL);
+	json_add_number(&object, "evicted", bench->evicted);
 	if (bench->plan.parts > 1) {
-		json_add_part(object, bench, BY_WINDOW);
-		json_add_number(object, "in_window", bench->sums[BY_WINDOW].in_window);
+		json_add_part(&object, bench, BY_WINDOW);
+		json_add_number(&object, "in_window", bench->sums[BY_WINDOW].in_window);
 	}
 	for (i = 0; i < ARRAY_SIZE(lines) && lines[i].part < bench->plan.parts; i++)
-		json_add_times(object, lines[i].json,
+		json_add_times(&object, lines[i].json,
 			       &bench->sums[lines[i].part].spans[lines[i].kind]);
-	json_print(object);
+	json_end(object);
 }
 
 static enum status run_on_belt(struct bench *bench, struct signals *signals, struct table *table)

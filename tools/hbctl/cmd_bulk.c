@@ -9,9 +9,9 @@
 
 #include "cmd.h"
 #include "encoding.h"
+#include "json.h"
 #include "line.h"
 #include "load.h"
-#include "output.h"
 #include "settings.h"
 #include "table.h"
 #include "value.h"
@@ -89,17 +89,17 @@ static void print_line_json(const struct hashbelt_record *record,
 			    const struct hashbelt_item *item, __u64 now)
 {
 	__u64 ttl = item->ttl_ms, never = HASHBELT_TTL_NEVER;
-	struct json_object *object;
+	struct json object;
 
 	object = json_entry(hashbelt_record_key(record), record->key_len);
-	json_add_number(object, "version", item->version);
-	json_add_number(object, "flags", item->flags);
-	json_add_ttl(object, ttl);
+	json_add_number(&object, "version", item->version);
+	json_add_number(&object, "flags", item->flags);
+	json_add_ttl(&object, ttl);
 	if (now)
-		json_add_unless(object, "expires_ms", ttl == never ? never : now + ttl, never);
-	json_add_number(object, "value_len", value->len);
-	json_add_bytes(object, "value", value->bytes, value->len);
-	json_print(object);
+		json_add_unless(&object, "expires_ms", ttl == never ? never : now + ttl, never);
+	json_add_number(&object, "value_len", value->len);
+	json_add_bytes(&object, "value", value->bytes, value->len);
+	json_end(object);
 }
 
 /* @arg is a struct value, to be used again for each. */
@@ -160,16 +160,16 @@ enum status cmd_dump(struct request *request)
 
 static enum status report(const struct load *load)
 {
-	struct json_object *object;
+	struct json object;
 
 	if (load->request->json) {
-		object = json_object_new_object();
-		json_add_number(object, "loaded", load->loaded);
-		json_add_number(object, "kept", load->kept);
-		json_add_number(object, "expired", load->expired);
+		object = json_begin(stdout);
+		json_add_number(&object, "loaded", load->loaded);
+		json_add_number(&object, "kept", load->kept);
+		json_add_number(&object, "expired", load->expired);
 		if (load->refused)
-			json_add_number(object, "refused", load->refused);
-		json_print(object);
+			json_add_number(&object, "refused", load->refused);
+		json_end(object);
 	}
 	if (load->refused)
 		return load_refused(load, STATUS_ERROR);

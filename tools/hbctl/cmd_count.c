@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd.h"
-#include "output.h"
+#include "json.h"
 
 /* Room for a number of 64 bits with a sign, a newline and a NUL. */
 #define NUMBER_SIZE	24
@@ -91,15 +91,15 @@ static enum status fail_add(const struct request *request, int err, const struct
 
 static void print_sum(const struct request *request, const struct key *key, __s64 sum)
 {
-	struct json_object *object;
+	struct json object;
 
 	if (!request->json) {
 		printf("%lld\n", sum);
 		return;
 	}
 	object = json_entry(key->bytes, key->len);
-	json_add(object, "sum", json_object_new_int64(sum));
-	json_print(object);
+	json_add_signed(&object, "sum", sum);
+	json_end(object);
 }
 
 /* Reads the options of an addition into @sum and @item. */

@@ -15,8 +15,8 @@
 #include "account.h"
 #include "cmd.h"
 #include "install.h"
+#include "json.h"
 #include "module.h"
-#include "output.h"
 
 #define MODULE		"/sys/module/hashbelt"
 #define PARAMETERS	MODULE "/parameters/"
@@ -63,7 +63,7 @@ static void report(struct doctor *doctor, enum finding finding, const char *chec
 	static const char * const words[] = {
 		[FINE] = "ok", [ADVICE] = "advice", [WRONG] = "wrong",
 	};
-	struct json_object *object;
+	struct json object;
 	char text[1024];
 	va_list args;
 
@@ -75,11 +75,11 @@ static void report(struct doctor *doctor, enum finding finding, const char *chec
 		printf("%-6s  %-7s  %s\n", words[finding], check, text);
 		return;
 	}
-	object = json_begin();
-	json_add_word(object, "check", check);
-	json_add_word(object, "finding", words[finding]);
-	json_add_bytes(object, "text", text, strlen(text));
-	json_print(object);
+	object = json_begin(stdout);
+	json_add_word(&object, "check", check);
+	json_add_word(&object, "finding", words[finding]);
+	json_add_bytes(&object, "text", text, strlen(text));
+	json_end(object);
 }
 
 /* Reads the first line of a file. Return: whether there is one. */

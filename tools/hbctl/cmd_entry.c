@@ -11,8 +11,8 @@
 #include "cmd.h"
 #include "duration.h"
 #include "entry.h"
+#include "json.h"
 #include "lock.h"
-#include "output.h"
 #include "value.h"
 
 /* Reads the conditions of a put or an rm. */
@@ -82,7 +82,7 @@ static enum status do_put(const struct request *request, const struct key *key,
 			  const void *value, size_t value_len, const struct hashbelt_item *demand)
 {
 	struct hashbelt_item item = *demand;
-	struct json_object *object;
+	struct json object;
 	int err;
 
 	err = hashbelt_put(request->handle, key->bytes, key->len, value, value_len, &item);
@@ -91,8 +91,8 @@ static enum status do_put(const struct request *request, const struct key *key,
 	if (!request->json)
 		return STATUS_DONE;
 	object = entry_object(key, &item);
-	json_add_number(object, "value_len", value_len);
-	json_print(object);
+	json_add_number(&object, "value_len", value_len);
+	json_end(object);
 	return STATUS_DONE;
 }
 
@@ -369,7 +369,7 @@ static enum status touch_one(const struct request *request, const struct key *ke
 	if (err)
 		return fail_entry(request, err, key);
 	if (request->json)
-		json_print(entry_object(key, &item));
+		json_end(entry_object(key, &item));
 	return STATUS_DONE;
 }
 
@@ -390,16 +390,16 @@ enum status cmd_touch(struct request *request)
 
 static void print_presence(const struct key *key, const struct hashbelt_item *item)
 {
-	struct json_object *object;
+	struct json object;
 
 	if (item) {
 		object = entry_object(key, item);
-		json_add_number(object, "value_len", item->value_len);
+		json_add_number(&object, "value_len", item->value_len);
 	} else {
 		object = json_entry(key->bytes, key->len);
 	}
-	json_add_bool(object, "present", !!item);
-	json_print(object);
+	json_add_bool(&object, "present", !!item);
+	json_end(object);
 }
 
 /**
@@ -432,7 +432,7 @@ static enum status remove_one(const struct request *request, const struct key *k
 			      const struct hashbelt_item *demand)
 {
 	struct hashbelt_item item = *demand;
-	struct json_object *object;
+	struct json object;
 	int err;
 
 	err = hashbelt_remove(request->handle, key->bytes, key->len, &item);
@@ -441,8 +441,8 @@ static enum status remove_one(const struct request *request, const struct key *k
 	if (!request->json)
 		return STATUS_DONE;
 	object = json_entry(key->bytes, key->len);
-	json_add_number(object, "version", item.version);
-	json_print(object);
+	json_add_number(&object, "version", item.version);
+	json_end(object);
 	return STATUS_DONE;
 }
 
@@ -493,6 +493,6 @@ enum status cmd_expire(struct request *request)
 	if (err)
 		return fail_entry(request, err, &key);
 	if (request->json)
-		json_print(json_entry(key.bytes, key.len));
+		json_end(json_entry(key.bytes, key.len));
 	return STATUS_DONE;
 }

@@ -12,7 +12,7 @@
 #include "cmd.h"
 #include "duration.h"
 #include "encoding.h"
-#include "output.h"
+#include "json.h"
 #include "settings.h"
 #include "table.h"
 
@@ -142,22 +142,22 @@ static void print_line_json(FILE *file, const struct hashbelt_event *event)
 	const void *value = hashbelt_event_value(event);
 	const void *key = hashbelt_event_key(event);
 	bool is_lock = event->kind == HASHBELT_LOCK;
-	struct json_object *object = json_begin();
+	struct json object = json_begin(file);
 
-	json_add_number(object, "sequence", event->sequence);
-	json_add_word(object, "reason", reason_name(event->reason));
-	json_add_word(object, "kind", is_lock ? "lock" : "entry");
-	json_add_bytes(object, "key", key, event->key_len);
-	json_add_number(object, is_lock ? "token" : "version", event->version);
+	json_add_number(&object, "sequence", event->sequence);
+	json_add_word(&object, "reason", reason_name(event->reason));
+	json_add_word(&object, "kind", is_lock ? "lock" : "entry");
+	json_add_bytes(&object, "key", key, event->key_len);
+	json_add_number(&object, is_lock ? "token" : "version", event->version);
 	if (!is_lock)
-		json_add_number(object, "flags", event->flags);
-	json_add_unless(object, "deadline_ns", event->deadline_ns, HASHBELT_TTL_NEVER);
-	json_add_number(object, "handed_ns", event->handed_ns);
+		json_add_number(&object, "flags", event->flags);
+	json_add_unless(&object, "deadline_ns", event->deadline_ns, HASHBELT_TTL_NEVER);
+	json_add_number(&object, "handed_ns", event->handed_ns);
 	if (!is_lock)
-		json_add_number(object, "value_len", event->value_len);
-	json_add_bytes(object, is_lock ? "owner" : "value", value, event->value_len);
-	json_add_number(object, "lost", event->lost);
-	json_write(file, object);
+		json_add_number(&object, "value_len", event->value_len);
+	json_add_bytes(&object, is_lock ? "owner" : "value", value, event->value_len);
+	json_add_number(&object, "lost", event->lost);
+	json_end(object);
 }
 
 static const void *value_at(const void *row, const struct table_column *column)

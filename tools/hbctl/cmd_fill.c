@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "entry.h"
 #include "fill_run.h"
+#include "json.h"
 #include "output.h"
 
 /* The lease while a command runs: it is renewed. Milliseconds. */
@@ -156,18 +157,18 @@ static void print_json(const struct filling *filling, const struct value *value,
 	const struct hashbelt_fill *fill = &filling->fill;
 	bool is_granted = fill->state & HASHBELT_GRANTED;
 	const struct key *key = filling->key;
-	struct json_object *object;
+	struct json object;
 
 	object = value ? entry_json(key, value, item) : json_entry(key->bytes, key->len);
-	json_add_bool(object, "stale", item == &fill->item && fill->state & HASHBELT_STALE);
-	json_add_bool(object, "granted", is_granted);
+	json_add_bool(&object, "stale", item == &fill->item && fill->state & HASHBELT_STALE);
+	json_add_bool(&object, "granted", is_granted);
 	if (is_granted)
-		json_add_number(object, "token", fill->token);
+		json_add_number(&object, "token", fill->token);
 	if (fill->state & HASHBELT_FAILED)
-		json_add_bool(object, "failed", true);
+		json_add_bool(&object, "failed", true);
 	if (value && !item)
-		json_add_bool(object, "stored", false);
-	json_print(object);
+		json_add_bool(&object, "stored", false);
+	json_end(object);
 }
 
 static void print_found(const struct filling *filling, const struct value *value,

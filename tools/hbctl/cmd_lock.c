@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "duration.h"
 #include "encoding.h"
+#include "json.h"
 #include "lock.h"
 #include "output.h"
 #include "table.h"
@@ -133,7 +134,7 @@ static enum status take_operands(struct request *request, struct key *name)
 	return request_key(request, 0, name);
 }
 
-static void add_held(struct json_object *object, const struct lock_held *held)
+static void add_held(struct json *object, const struct lock_held *held)
 {
 	json_add_number(object, "token", held->token);
 	json_add_ttl(object, held->ttl_ms);
@@ -141,22 +142,21 @@ static void add_held(struct json_object *object, const struct lock_held *held)
 }
 
 /* Name and owner of a lock, as JSON. */
-static struct json_object *lock_object(const struct key *name, const void *owner,
-				       size_t owner_len)
+static struct json lock_object(const struct key *name, const void *owner, size_t owner_len)
 {
-	struct json_object *object = json_entry(name->bytes, name->len);
+	struct json object = json_entry(name->bytes, name->len);
 
-	json_add_bytes(object, "owner", owner, owner_len);
+	json_add_bytes(&object, "owner", owner, owner_len);
 	return object;
 }
 
 static void print_held(const struct lock_ask *ask, const struct lock_held *held)
 {
-	struct json_object *object;
+	struct json object;
 
 	object = lock_object(&ask->name, ask->owner.bytes, ask->owner.len);
-	add_held(object, held);
-	json_print(object);
+	add_held(&object, held);
+	json_end(object);
 }
 
 /* Tells the caller that it has the lock. An owner that was made up is printed. */
@@ -334,7 +334,7 @@ enum status cmd_unlock(struct request *request)
 	if (err)
 		status = fail_lock(place, &ask, err);
 	else if (request->json)
-		json_print(lock_object(&ask.name, ask.owner.bytes, ask.owner.len));
+		json_end(lock_object(&ask.name, ask.owner.bytes, ask.owner.len));
 	place->ops->close(place);
 	return status;
 }
@@ -369,13 +369,13 @@ enum status cmd_renew(struct request *request)
 
 static void list_json(const struct lock_held *held, void *data)
 {
-	struct json_object *object;
+	struct json object;
 
 	(void)data;
 	object = lock_object(&held->name, held->owner, held->owner_len);
-	add_held(object, held);
-	json_add_bool(object, "bound", held->bound);
-	json_print(object);
+	add_held(&object, held);
+	json_add_bool(&object, "bound", held->bound);
+	json_end(object);
 }
 
 static void print_name(FILE *cell, const void *row, const struct table_column *column)
@@ -483,7 +483,7 @@ static enum status take_whose(const struct request *request, struct key *owner)
 enum status cmd_release(struct request *request)
 {
 	struct key owner = { 0 };
-	struct json_object *object;
+	struct json object;
 	struct lock_place *place;
 	enum status status;
 	__u64 count;
@@ -500,9 +500,9 @@ enum status cmd_release(struct request *request)
 	if (err) {
 		status = place->ops->fail(place, err);
 	} else if (request->json) {
-		object = json_begin();
-		json_add_number(object, "released", count);
-		json_print(object);
+		object = json_begin(stdout);
+		json_add_number(&object, "released", count);
+		json_end(object);
 	} else {
 		printf("%llu\n", count);
 	}

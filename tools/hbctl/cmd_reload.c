@@ -21,8 +21,8 @@
 #include "cmd.h"
 #include "duration.h"
 #include "gate.h"
+#include "json.h"
 #include "loader.h"
-#include "output.h"
 #include "saved.h"
 #include "settings.h"
 
@@ -389,15 +389,15 @@ static enum status load_module(const struct reload *reload, bool *failed)
 
 static void report(const struct reload *reload, __u64 away_ms, bool failed)
 {
-	struct json_object *object;
+	struct json object;
 	char text[DURATION_SIZE];
 
 	if (reload->request->json) {
-		object = json_object_new_object();
-		json_add_number(object, "belts", reload->count);
-		json_add_number(object, "entries", reload->entries);
-		json_add_number(object, "away_ms", away_ms);
-		json_print(object);
+		object = json_begin(stdout);
+		json_add_number(&object, "belts", reload->count);
+		json_add_number(&object, "entries", reload->entries);
+		json_add_number(&object, "away_ms", away_ms);
+		json_end(object);
 		return;
 	}
 	printf("the %s, with %zu belts and %llu entries; hashbelt was away for %s\n",

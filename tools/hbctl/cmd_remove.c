@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd.h"
-#include "output.h"
+#include "json.h"
 #include "progress.h"
 #include "walk.h"
 
@@ -125,15 +125,15 @@ static enum status check_rights(const struct request *request, __u64 *entries)
 
 static void report(const struct removal *removal)
 {
-	struct json_object *object;
+	struct json object;
 
 	if (!removal->request->json) {
 		printf("%llu\n", removal->removed);
 		return;
 	}
-	object = json_begin();
-	json_add_number(object, "removed", removal->removed);
-	json_print(object);
+	object = json_begin(stdout);
+	json_add_number(&object, "removed", removal->removed);
+	json_end(object);
 }
 
 static enum status run(struct removal *removal)

@@ -10,8 +10,8 @@
 #include "cmd.h"
 #include "duration.h"
 #include "encoding.h"
+#include "json.h"
 #include "module.h"
-#include "output.h"
 #include "table.h"
 
 /* Counters that are asked for: room for those of a later interface. */
@@ -263,23 +263,23 @@ static void print_bars(const struct statistics *statistics)
 static void print_json(const struct statistics *statistics)
 {
 	const struct hashbelt_info *info = &statistics->info;
-	struct json_object *object = json_begin();
+	struct json object = json_begin(stdout);
 	char text[32];
 	unsigned int i;
 
-	json_add_bytes(object, "name", info->name, strnlen(info->name, sizeof(info->name)));
+	json_add_bytes(&object, "name", info->name, strnlen(info->name, sizeof(info->name)));
 	for (i = 0; i < statistics->count; i++)
-		json_add_number(object, counter_name(text, sizeof(text), i),
+		json_add_number(&object, counter_name(text, sizeof(text), i),
 				statistics->counters[i]);
-	json_add_number(object, "misses_cold", cold_misses(statistics));
+	json_add_number(&object, "misses_cold", cold_misses(statistics));
 	for (i = 0; i < ARRAY_SIZE(gauges); i++)
-		json_add_unless(object, gauges[i].name, gauge_value(&gauges[i], info),
+		json_add_unless(&object, gauges[i].name, gauge_value(&gauges[i], info),
 				gauges[i].unlimited);
-	json_add_numbers(object, "lags", statistics->lags, HASHBELT_LAGS);
+	json_add_numbers(&object, "lags", statistics->lags, HASHBELT_LAGS);
 	if (statistics->buckets.counts)
-		json_add_numbers(object, "bucket_entries", statistics->buckets.counts,
+		json_add_numbers(&object, "bucket_entries", statistics->buckets.counts,
 				 statistics->buckets.count);
-	json_print(object);
+	json_end(object);
 }
 
 /* Many belts for people: a table and bars under the name of each. */
@@ -320,14 +320,11 @@ static void begin_sample(const char *family, const struct hashbelt_info *info)
 {
 	size_t len = strnlen(info->name, HASHBELT_NAME_SIZE);
 	const char *p;
-	char *text;
 
 	if (!is_utf8(info->name, len)) {
-		text = base64_encode(info->name, len);
-		if (!text)
-			exit(fail(STATUS_ERROR, "out of memory"));
-		printf("%s{belt_base64=\"%s\"", family, text);
-		free(text);
+		printf("%s{belt_base64=\"", family);
+		base64_print(stdout, info->name, len);
+		putchar('"');
 		return;
 	}
 	printf("%s{belt=\"", family);

@@ -15,8 +15,8 @@
 
 #include "cmd.h"
 #include "duration.h"
+#include "json.h"
 #include "module.h"
-#include "output.h"
 #include "table.h"
 #include "top.h"
 
@@ -214,35 +214,35 @@ static void print_rows(struct view *view, struct table *table)
 }
 
 /* A number as short as it can be; null if negative. */
-static void json_add_value(struct json_object *object, const char *name, double value)
+static void json_add_value(struct json *object, const char *name, double value)
 {
 	char text[64];
 
 	if (value < 0) {
-		json_object_object_add(object, name, NULL);
+		json_add_literal(object, name, "null");
 		return;
 	}
 	snprintf(text, sizeof(text), "%.9g", value);
 	if (value == (__u64)value)
 		json_add_number(object, name, value);
 	else
-		json_add(object, name, json_object_new_double_s(value, text));
+		json_add_literal(object, name, text);
 }
 
 static void print_json(const struct top_sample *belt, const struct top_row *row)
 {
 	int column, state = row->values[TOP_STATE];
-	struct json_object *object = json_begin();
+	struct json object = json_begin(stdout);
 
-	json_add_bytes(object, "name", belt->info.name,
+	json_add_bytes(&object, "name", belt->info.name,
 		       strnlen(belt->info.name, sizeof(belt->info.name)));
 	for (column = TOP_NAME + 1; column < TOP_STATE; column++)
-		json_add_value(object, top_json_name(column), row->values[column]);
-	json_add_bool(object, "pinned", state & TOP_PINNED);
-	json_add_bool(object, "halted", state & TOP_HALTED);
-	json_add_bool(object, "full", state & TOP_FULL);
-	json_add_bool(object, "window", state & TOP_WINDOW);
-	json_print(object);
+		json_add_value(&object, top_json_name(column), row->values[column]);
+	json_add_bool(&object, "pinned", state & TOP_PINNED);
+	json_add_bool(&object, "halted", state & TOP_HALTED);
+	json_add_bool(&object, "full", state & TOP_FULL);
+	json_add_bool(&object, "window", state & TOP_WINDOW);
+	json_end(object);
 }
 
 static enum status fail_look(int err)

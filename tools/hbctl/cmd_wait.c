@@ -12,7 +12,7 @@
 #include "cmd.h"
 #include "encoding.h"
 #include "entry.h"
-#include "output.h"
+#include "json.h"
 
 /* Size of the record of a completed request: it has no value. */
 #define EVENT_SIZE	(sizeof(struct hashbelt_event) + HASHBELT_KEY_MAX)
@@ -257,7 +257,7 @@ enum status cmd_wait(struct request *request)
  */
 enum status cmd_complete(struct request *request)
 {
-	struct json_object *object;
+	struct json object;
 	unsigned int count = 0;
 	enum status status;
 	struct key key;
@@ -274,8 +274,8 @@ enum status cmd_complete(struct request *request)
 		return fail_belt(request, err);
 	if (request->json) {
 		object = json_entry(key.bytes, key.len);
-		json_add_number(object, "completed", count);
-		json_print(object);
+		json_add_number(&object, "completed", count);
+		json_end(object);
 	} else {
 		printf("%u\n", count);
 	}

@@ -18,7 +18,7 @@
 #include "cmd.h"
 #include "encoding.h"
 #include "entry.h"
-#include "output.h"
+#include "json.h"
 
 /* Bounds of the interval, and its default, milliseconds. */
 #define INTERVAL_MIN_MS	10
@@ -81,7 +81,7 @@ static void print_change(struct watching *watching, const struct key *key,
 			 const struct hashbelt_item *item)
 {
 	bool is_json = watching->request->json;
-	struct json_object *object;
+	struct json object;
 
 	watching->left--;
 	if (!is_json && item) {
@@ -92,8 +92,8 @@ static void print_change(struct watching *watching, const struct key *key,
 	} else {
 		object = item ? entry_json(key, &watching->value, item) :
 				json_entry(key->bytes, key->len);
-		json_add_bool(object, "present", !!item);
-		json_print(object);
+		json_add_bool(&object, "present", !!item);
+		json_end(object);
 	}
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "command.h"
 #include "duration.h"
 #include "encoding.h"
+#include "json.h"
 
 /* (uid_t)-1 stands for no user. */
 #define USER_MAX	(~0U - 1)
@@ -70,20 +70,24 @@ void fail_cause(int err)
 /* Prints an error as an object. Bytes that are not UTF-8 cannot be in a string. */
 static void print_json(char *text)
 {
-	struct json_object *object = json_object_new_object();
-	char *p;
+	char *json = NULL, *p;
+	struct json object;
+	size_t size;
+	FILE *file;
 
 	if (!is_utf8(text, strlen(text)))
 		for (p = text; *p; p++)
 			if (*p & 0x80)
 				*p = '?';
-	json_object_object_add(object, "error", json_object_new_string(text));
-	json_object_object_add(object, "errno", cause ? json_object_new_int(cause) : NULL);
-	json_text_print(stderr, json_object_to_json_string_ext(object,
-							       JSON_C_TO_STRING_PLAIN |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
-	putc('\n', stderr);
-	json_object_put(object);
+	/* One write for the line: stderr has no buffer. */
+	file = open_memstream(&json, &size);
+	object = json_begin(file ? file : stderr);
+	json_add_word(&object, "error", text);
+	json_add_unless(&object, "errno", cause, 0);
+	json_end(object);
+	if (file && !fclose(file))
+		fputs(json, stderr);
+	free(json);
 }
 
 /**

@@ -74,7 +74,6 @@ struct option_spec {
 	const char *help;
 };
 
-struct json_object;
 struct request;
 struct table_column;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "encoding.h"
@@ -95,28 +94,44 @@ void escape_print(FILE *file, const void *bytes, size_t len)
 	fwrite(plain, 1, end - plain, file);
 }
 
-/**
- * json_text_print() - print JSON
- * @file:	where
- * @text:	the JSON, in UTF-8
- *
- * Control characters that JSON lets stand in strings, and U+FEFF, become \uHHHH.
- */
-void json_text_print(FILE *file, const char *text)
+/* A character in a string of JSON that cannot stand there as it is, or is_special(). */
+static void print_json_special(FILE *file, unsigned int code)
 {
-	const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text), *plain = p;
+	static const char codes[] = "\b\f\n\r\t\"\\", letters[] = "bfnrt\"\\";
+	const char *at = code && code < 0x80 ? strchr(codes, code) : NULL;
+
+	if (at)
+		fprintf(file, "\\%c", letters[at - codes]);
+	else
+		fprintf(file, "\\u%04x", code);
+}
+
+/**
+ * json_string_print() - print a string of JSON
+ * @file:	where
+ * @bytes:	the string, in UTF-8
+ * @len:	its length, bytes
+ *
+ * Control characters, also those that JSON lets stand in strings, and U+FEFF, become \uHHHH, or \n and
+ * such.
+ */
+void json_string_print(FILE *file, const void *bytes, size_t len)
+{
+	const unsigned char *p = bytes, *end = p + len, *plain = p;
 	unsigned int code;
 	size_t used;
 
+	putc('"', file);
 	for (; p < end; p += used) {
 		used = next_character(p, end - p, &code);
-		if (!is_special(code))
+		if (!is_special(code) && code != '"' && code != '\\')
 			continue;
 		fwrite(plain, 1, p - plain, file);
-		fprintf(file, "\\u%04x", code);
+		print_json_special(file, code);
 		plain = p + used;
 	}
 	fwrite(plain, 1, end - plain, file);
+	putc('"', file);
 }
 
 /**
@@ -228,33 +243,30 @@ bool is_utf8(const void *bytes, size_t len)
 }
 
 /**
- * base64_encode() - write bytes in base64
+ * base64_print() - print bytes in base64
+ * @file:	where
  * @bytes:	the bytes
  * @len:	how many
  *
- * Return: the text, padded, in one line, to be freed with free(3); NULL if
- * there is no memory.
+ * The text is padded, and in one line.
  */
-char *base64_encode(const void *bytes, size_t len)
+void base64_print(FILE *file, const void *bytes, size_t len)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *p = bytes;
-	char *text = malloc((len + 2) / 3 * 4 + 1), *to = text;
 	unsigned int group;
+	char four[4];
 	size_t i;
 
-	if (!text)
-		return NULL;
-	for (i = 0; i < len; i += 3, to += 4) {
+	for (i = 0; i < len; i += 3) {
 		group = p[i] << 16;
 		group |= i + 1 < len ? p[i + 1] << 8 : 0;
 		group |= i + 2 < len ? p[i + 2] : 0;
-		to[0] = digits[group >> 18];
-		to[1] = digits[group >> 12 & 63];
-		to[2] = i + 1 < len ? digits[group >> 6 & 63] : '=';
-		to[3] = i + 2 < len ? digits[group & 63] : '=';
+		four[0] = digits[group >> 18];
+		four[1] = digits[group >> 12 & 63];
+		four[2] = i + 1 < len ? digits[group >> 6 & 63] : '=';
+		four[3] = i + 2 < len ? digits[group & 63] : '=';
+		fwrite(four, 1, sizeof(four), file);
 	}
-	*to = '\0';
-	return text;
 }

@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 void escape_print(FILE *file, const void *bytes, size_t len);
-void json_text_print(FILE *file, const char *text);
+void json_string_print(FILE *file, const void *bytes, size_t len);
 void mask_controls(char *text);
 ssize_t unescape(char *text, size_t len);
 bool is_utf8(const void *bytes, size_t len);
-char *base64_encode(const void *bytes, size_t len);
+void base64_print(FILE *file, const void *bytes, size_t len);
 
 #endif /* HBCTL_ENCODING_H */

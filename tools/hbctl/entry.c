@@ -6,21 +6,22 @@
 #include "duration.h"
 #include "encoding.h"
 #include "entry.h"
+#include "output.h"
 
 /**
  * entry_object() - an entry without its value, for programs
  * @key:	the key
  * @item:	as an operation that found the entry returned it
  *
- * Return: the object, for json_print().
+ * Return: the object, for json_end().
  */
-struct json_object *entry_object(const struct key *key, const struct hashbelt_item *item)
+struct json entry_object(const struct key *key, const struct hashbelt_item *item)
 {
-	struct json_object *object = json_entry(key->bytes, key->len);
+	struct json object = json_entry(key->bytes, key->len);
 
-	json_add_number(object, "version", item->version);
-	json_add_number(object, "flags", item->flags);
-	json_add_ttl(object, item->ttl_ms);
+	json_add_number(&object, "version", item->version);
+	json_add_number(&object, "flags", item->flags);
+	json_add_ttl(&object, item->ttl_ms);
 	return object;
 }
 
@@ -30,16 +31,16 @@ struct json_object *entry_object(const struct key *key, const struct hashbelt_it
  * @value:	the value
  * @item:	as a get or a put returned it; NULL: the value is in no entry
  *
- * Return: the object, for json_print().
+ * Return: the object, for json_end().
  */
-struct json_object *entry_json(const struct key *key, const struct value *value,
-			       const struct hashbelt_item *item)
+struct json entry_json(const struct key *key, const struct value *value,
+		       const struct hashbelt_item *item)
 {
-	struct json_object *object;
+	struct json object;
 
 	object = item ? entry_object(key, item) : json_entry(key->bytes, key->len);
-	json_add_number(object, "value_len", value->len);
-	json_add_bytes(object, "value", value->bytes, value->len);
+	json_add_number(&object, "value_len", value->len);
+	json_add_bytes(&object, "value", value->bytes, value->len);
 	return object;
 }
 
@@ -75,7 +76,7 @@ void entry_print_line(const struct request *request, const struct key *key,
 		      const struct value *value, const struct hashbelt_item *item)
 {
 	if (request->json) {
-		json_print(entry_json(key, value, item));
+		json_end(entry_json(key, value, item));
 		return;
 	}
 	escape_print(stdout, key->bytes, key->len);

@@ -4,11 +4,11 @@
 #define HBCTL_ENTRY_H
 
 #include "command.h"
-#include "output.h"
+#include "json.h"
 
-struct json_object *entry_object(const struct key *key, const struct hashbelt_item *item);
-struct json_object *entry_json(const struct key *key, const struct value *value,
-			       const struct hashbelt_item *item);
+struct json entry_object(const struct key *key, const struct hashbelt_item *item);
+struct json entry_json(const struct key *key, const struct value *value,
+		       const struct hashbelt_item *item);
 void entry_print(const struct request *request, const struct value *value,
 		 const struct hashbelt_item *item);
 void entry_print_line(const struct request *request, const struct key *key,

@@ -19,7 +19,7 @@
 #include "help.h"
 #include "info.h"
 #include "init_process.h"
-#include "output.h"
+#include "json.h"
 #include "settings.h"
 #include "table.h"
 
@@ -729,16 +729,16 @@ static enum status cmd_completion(struct request *request)
 
 static enum status print_version(bool json)
 {
-	struct json_object *object;
+	struct json object;
 
 	if (!json) {
 		printf("hbctl %s (interface %d)\n", VERSION, HASHBELT_ABI);
 		return STATUS_DONE;
 	}
-	object = json_object_new_object();
-	json_add_bytes(object, "version", VERSION, strlen(VERSION));
-	json_add_number(object, "interface", HASHBELT_ABI);
-	json_print(object);
+	object = json_begin(stdout);
+	json_add_bytes(&object, "version", VERSION, strlen(VERSION));
+	json_add_number(&object, "interface", HASHBELT_ABI);
+	json_end(object);
 	return STATUS_DONE;
 }
 

@@ -7,7 +7,6 @@
 #include "duration.h"
 #include "encoding.h"
 #include "info.h"
-#include "output.h"
 #include "settings.h"
 #include "table.h"
 
@@ -214,7 +213,7 @@ void info_print(const struct hashbelt_info *info, const struct buckets *buckets)
 		buckets_print(buckets, info);
 }
 
-static void json_add_access(struct json_object *object, __u32 access)
+static void json_add_access(struct json *object, __u32 access)
 {
 	static const struct {
 		__u32 bit;
@@ -224,17 +223,17 @@ static void json_add_access(struct json_object *object, __u32 access)
 		{ HASHBELT_MAY_WRITE, "write" },
 		{ HASHBELT_MAY_OWN, "own" },
 	};
-	struct json_object *array = json_object_new_array();
 	size_t i;
 
-	json_add(object, "access", array);
+	json_begin_array(object, "access");
 	for (i = 0; i < ARRAY_SIZE(rights); i++)
 		if (access & rights[i].bit)
-			json_object_array_add(array, json_object_new_string(rights[i].name));
+			json_element_word(object, rights[i].name);
+	json_end_array(object);
 }
 
 /* Most settings have a fixed place, so that the order of the fields stays. Others follow. */
-static void json_add_settings(struct json_object *object, const struct hashbelt_info *info)
+static void json_add_settings(struct json *object, const struct hashbelt_info *info, __u64 *added)
 {
 	static const char * const names[] = {
 		"when-full", "pinned", "wipe", "on-expire", "report",
@@ -243,10 +242,10 @@ static void json_add_settings(struct json_object *object, const struct hashbelt_
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
-		settings_json(info, names[i], object);
+		settings_json(info, names[i], object, added);
 }
 
-static void json_add_queue(struct json_object *object, const struct hashbelt_info *info)
+static void json_add_queue(struct json *object, const struct hashbelt_info *info)
 {
 	json_add_number(object, "locks", info->locks);
 	json_add_number(object, "requests", info->requests);
@@ -267,31 +266,32 @@ static void json_add_queue(struct json_object *object, const struct hashbelt_inf
  */
 void info_print_json(const struct hashbelt_info *info, const struct buckets *buckets)
 {
-	struct json_object *object = json_begin();
+	struct json object = json_begin(stdout);
+	__u64 added = 0;
 
-	json_add_bytes(object, "name", info->name, strnlen(info->name, sizeof(info->name)));
-	json_add_number(object, "entries", info->entries);
-	json_add_number(object, "bytes", info->bytes);
-	settings_json(info, "ttl", object);
-	json_add_number(object, "interval_ns", info->interval_ns);
-	settings_json(info, "buckets", object);
-	json_add_number(object, "levels", info->levels);
-	settings_json(info, "policy", object);
-	settings_json(info, "refresh-on-get", object);
-	settings_json(info, "on-put", object);
-	json_add_number(object, "now_ns", info->now_ns);
-	json_add_bool(object, "halted", info->state & HASHBELT_HALTED);
-	json_add_unless(object, "wake_ns", info->wake_ns, HASHBELT_TTL_NEVER);
-	json_add_number(object, "table", info->table);
-	settings_json(info, "mode", object);
-	json_add_number(object, "uid", info->uid);
-	settings_json(info, "group", object);
-	json_add_access(object, info->access);
-	json_add_settings(object, info);
-	json_add_queue(object, info);
+	json_add_bytes(&object, "name", info->name, strnlen(info->name, sizeof(info->name)));
+	json_add_number(&object, "entries", info->entries);
+	json_add_number(&object, "bytes", info->bytes);
+	settings_json(info, "ttl", &object, &added);
+	json_add_number(&object, "interval_ns", info->interval_ns);
+	settings_json(info, "buckets", &object, &added);
+	json_add_number(&object, "levels", info->levels);
+	settings_json(info, "policy", &object, &added);
+	settings_json(info, "refresh-on-get", &object, &added);
+	settings_json(info, "on-put", &object, &added);
+	json_add_number(&object, "now_ns", info->now_ns);
+	json_add_bool(&object, "halted", info->state & HASHBELT_HALTED);
+	json_add_unless(&object, "wake_ns", info->wake_ns, HASHBELT_TTL_NEVER);
+	json_add_number(&object, "table", info->table);
+	settings_json(info, "mode", &object, &added);
+	json_add_number(&object, "uid", info->uid);
+	settings_json(info, "group", &object, &added);
+	json_add_access(&object, info->access);
+	json_add_settings(&object, info, &added);
+	json_add_queue(&object, info);
 	if (buckets)
-		json_add_numbers(object, "bucket_entries", buckets->counts, buckets->count);
-	json_print(object);
+		json_add_numbers(&object, "bucket_entries", buckets->counts, buckets->count);
+	json_end(object);
 }
 
 static void print_name_cell(FILE *cell, const void *row, const struct table_column *column)

@@ -6,7 +6,6 @@
 
 #include "account.h"
 #include "duration.h"
-#include "output.h"
 #include "setting.h"
 
 /* The largest number of a group; the one above means none. */
@@ -129,20 +128,20 @@ static void copy_word(const struct setting *setting, __u32 index, char *text)
 }
 
 static void json_add_u32(const struct setting *setting, const struct hashbelt_info *info,
-			 struct json_object *object)
+			 struct json *object)
 {
 	json_add_number(object, setting->json, info_u32(setting, info));
 }
 
 static void json_add_u64(const struct setting *setting, const struct hashbelt_info *info,
-			 struct json_object *object)
+			 struct json *object)
 {
 	json_add_number(object, setting->json, info_u64(setting, info));
 }
 
 /* In JSON, the text that the option takes. */
 static void json_add_text_of(const struct setting *setting, const struct hashbelt_info *info,
-			     struct json_object *object)
+			     struct json *object)
 {
 	char text[SETTING_SIZE];
 
@@ -218,7 +217,7 @@ static enum status take_policy(const struct setting *setting, const struct reque
 }
 
 static void json_add_policy(const struct setting *setting, const struct hashbelt_info *info,
-			    struct json_object *object)
+			    struct json *object)
 {
 	json_add_word(object, setting->json, policy_name(info->policy));
 }
@@ -253,7 +252,7 @@ static void copy_bit(const struct setting *setting, const struct settings *setti
 }
 
 static void json_add_bit(const struct setting *setting, const struct hashbelt_info *info,
-			 struct json_object *object)
+			 struct json *object)
 {
 	json_add_bool(object, setting->json, info->policy & setting->bits);
 }
@@ -300,7 +299,7 @@ static void copy_consumers(const struct setting *setting, const struct settings 
 }
 
 static void json_add_consumers(const struct setting *setting, const struct hashbelt_info *info,
-			       struct json_object *object)
+			       struct json *object)
 {
 	if (info->state & HASHBELT_OWNER_CONSUMES)
 		json_add_text_of(setting, info, object);
@@ -356,15 +355,15 @@ static void print_reasons(const struct setting *setting, const struct hashbelt_i
 }
 
 static void json_add_reasons(const struct setting *setting, const struct hashbelt_info *info,
-			     struct json_object *object)
+			     struct json *object)
 {
-	struct json_object *array = json_object_new_array();
 	__u32 i;
 
-	json_add(object, setting->json, array);
+	json_begin_array(object, setting->json);
 	for (i = HASHBELT_EXPIRED; i < ARRAY_SIZE(reason_names); i++)
 		if (info_u32(setting, info) & HASHBELT_REPORT(i))
-			json_object_array_add(array, json_object_new_string(reason_names[i]));
+			json_element_word(object, reason_names[i]);
+	json_end_array(object);
 }
 
 const struct setting_kind setting_reasons = { take_reasons, print_reasons, NULL, json_add_reasons };
@@ -393,7 +392,7 @@ static void print_limit(const struct setting *setting, const struct hashbelt_inf
 }
 
 static void json_add_limit(const struct setting *setting, const struct hashbelt_info *info,
-			   struct json_object *object)
+			   struct json *object)
 {
 	json_add_unless(object, setting->json, info_u64(setting, info), setting->none);
 }
@@ -532,7 +531,7 @@ static void copy_window(const struct setting *setting, const struct settings *se
 }
 
 static void json_add_window(const struct setting *setting, const struct hashbelt_info *info,
-			    struct json_object *object)
+			    struct json *object)
 {
 	json_add_unless(object, setting->json, info->window_bytes, 0);
 }

@@ -3,9 +3,8 @@
 #ifndef HBCTL_SETTING_H
 #define HBCTL_SETTING_H
 
-#include <json-c/json.h>
-
 #include "command.h"
+#include "json.h"
 
 /* Space for the text of a setting, bytes. */
 #define SETTING_SIZE	96
@@ -69,7 +68,7 @@ struct setting_kind {
 	void (*copy)(const struct setting *setting, const struct settings *settings,
 		     struct hashbelt_info *info);
 	void (*json)(const struct setting *setting, const struct hashbelt_info *info,
-		     struct json_object *object);
+		     struct json *object);
 };
 
 extern const struct setting_kind setting_ttl;

@@ -195,17 +195,22 @@ const char *settings_text(const struct hashbelt_info *info, const struct setting
 /**
  * settings_json() - add settings of a belt to its JSON
  * @info:	the belt
- * @name:	the name of a setting; NULL for all that the object does not have
+ * @name:	the name of a setting; NULL for all that are not in @added
  * @object:	the object
+ * @added:	a bit for each setting that the object has, by its place in the list; changed
  */
-void settings_json(const struct hashbelt_info *info, const char *name, struct json_object *object)
+void settings_json(const struct hashbelt_info *info, const char *name, struct json *object,
+		   __u64 *added)
 {
 	const struct setting *setting;
+	__u64 bit = 1;
 
-	for (setting = list; setting < list + SETTINGS_COUNT; setting++)
-		if (name ? !strcmp(setting->name, name) :
-			   !json_object_object_get_ex(object, setting->json, NULL))
-			setting->kind->json(setting, info, object);
+	for (setting = list; setting < list + SETTINGS_COUNT; setting++, bit <<= 1) {
+		if (name ? strcmp(setting->name, name) != 0 : (*added & bit) != 0)
+			continue;
+		setting->kind->json(setting, info, object);
+		*added |= bit;
+	}
 }
 
 /**

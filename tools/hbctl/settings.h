@@ -28,7 +28,8 @@ enum status settings_from(const struct request *request, const char * const *val
 			  struct settings *settings);
 const char *settings_text(const struct hashbelt_info *info, const struct setting *setting,
 			  char *text);
-void settings_json(const struct hashbelt_info *info, const char *name, struct json_object *object);
+void settings_json(const struct hashbelt_info *info, const char *name, struct json *object,
+		   __u64 *added);
 void settings_apply(const struct settings *settings, struct hashbelt_info *info);
 void settings_print(FILE *file, const struct hashbelt_info *info);
 enum status settings_parse(const struct request *request, char *line, struct settings *settings);

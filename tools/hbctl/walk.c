@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "encoding.h"
-#include "output.h"
+#include "json.h"
 #include "walk.h"
 
 /**
@@ -61,7 +61,7 @@ enum status walk(struct request *request, const struct key *prefix, FILE *output
 void record_print(const struct request *request, const struct hashbelt_record *record)
 {
 	const void *key = hashbelt_record_key(record);
-	struct json_object *object;
+	struct json object;
 
 	if (!request->json) {
 		escape_print(stdout, key, record->key_len);
@@ -69,9 +69,9 @@ void record_print(const struct request *request, const struct hashbelt_record *r
 		return;
 	}
 	object = json_entry(key, record->key_len);
-	json_add_number(object, "version", record->version);
-	json_add_number(object, "flags", record->flags);
-	json_add_ttl(object, record->ttl_ms);
-	json_add_number(object, "value_len", record->value_len);
-	json_print(object);
+	json_add_number(&object, "version", record->version);
+	json_add_number(&object, "flags", record->flags);
+	json_add_ttl(&object, record->ttl_ms);
+	json_add_number(&object, "value_len", record->value_len);
+	json_end(object);
 }
