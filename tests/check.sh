@@ -104,9 +104,9 @@ check_style() {
 	user=$user,SSCANF_TO_KSTRTO,CONSIDER_KSTRTO,VOLATILE
 	# shellcheck disable=SC2046
 	styles "$user" $(files 'tests/*.c' 'tests/*.h' 'tools/*.c' 'tools/*.h' 'examples/*.c' 'bindings/*.[ch]' |
-		grep -v -e /hashbelt/client.h -e /hbctl/hbctl.c)
-	# Its help has paragraphs, which are split where the source is.
-	styles "$user,SPLIT_STRING" "$top/tools/hbctl/hbctl.c"
+		grep -v -e /hashbelt/client.h -e /hbctl/hbctl.c -e /manage/commands.c)
+	# Their help has paragraphs, which are split where the source is.
+	styles "$user,SPLIT_STRING" "$top/tools/hbctl/hbctl.c" "$top/tools/manage/commands.c"
 	# It has a list as hashbelt.h.
 	styles "$user,COMPLEX_MACRO" "$top/tools/lib/hashbelt/client.h"
 }
@@ -263,7 +263,7 @@ if [ "${1-}" = --style ]; then
 	exit
 fi
 
-"$tests/need.sh" gcc make pkg-config git sparse shellcheck perl libjson-c-dev libncurses-dev libinih-dev libsmartcols-dev \
+"$tests/need.sh" gcc make pkg-config git sparse shellcheck perl libncurses-dev libinih-dev libsmartcols-dev \
 	libevent-dev libssl-dev libsystemd-dev libhiredis-dev libpq-dev jq linux-source-6.1 linux-kbuild-6.1 reuse mandoc mypy flake8 ||
 	exit 1
 kdir=$("$tests/vm/kernel.sh" headers) || exit 1

@@ -21,7 +21,7 @@
 #	tools/lib/libhashbelt.map	the functions
 #	docs/man3/libhashbelt.3		the functions, by their groups
 #
-# From tools/hbctl/settings_list.h:
+# From tools/manage/settings_list.h:
 #
 #	docs/hbctl.1			the options of create, and a paragraph for each that has none
 #
@@ -41,7 +41,7 @@ trap 'rm -rf "$work"' EXIT
 # run NAME - compile the program on stdin, and run it.
 run() {
 	cat >"$work/$1.c"
-	cc -I"$top" -I"$top/tools/hbctl" -o "$work/$1" "$work/$1.c"
+	cc -I"$top" -I"$top/tools/manage" -o "$work/$1" "$work/$1.c"
 	"$work/$1"
 }
 

@@ -48,7 +48,7 @@ language() {
 compile() {
 	(cd "$temporary" && "$@" -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes \
 		-Werror -D__SANE_USERSPACE_TYPES__ -DVERSION='"0"' \
-		-I"$top" -I"$top/tools/lib" -I"$top/tools/common" -I"$top/tools/hbctl" -c)
+		-I"$top" -I"$top/tools/lib" -I"$top/tools/common" -I"$top/tools/hbctl" -I"$top/tools/manage" -c)
 }
 
 # layout COMPILER... - compile tests/device/layout.c, which asserts the layout of hashbelt.h.
@@ -63,7 +63,9 @@ library() {
 # program COMPILER... - compile hbctl. It is not linked: its libraries are not installed for 32
 # bits.
 program() {
-	compile "$@" -D_GNU_SOURCE "$top"/tools/common/duration.c "$top"/tools/hbctl/*.c
+	for folder in hbctl manage; do
+		compile "$@" -D_GNU_SOURCE "$top"/tools/common/duration.c "$top/tools/$folder"/*.c
+	done
 }
 
 # module - build the module in a new directory, so that each file is compiled and can warn.
@@ -298,6 +300,7 @@ silent "the module builds for s390x without a warning" cross_module s390x
 is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
 ./opt/include/hashbelt/client.h
 ./opt/include/hashbelt/uapi.h
+./opt/lib/hashbelt/hbctl-manage.so
 ./opt/lib64/libhashbelt.a
 ./opt/lib64/libhashbelt.so
 ./opt/lib64/libhashbelt.so.0
@@ -347,6 +350,7 @@ is "make install installs these files below /usr" 0 './usr/lib/modules-load.d/ha
 ./usr/local/bin/hbctl
 ./usr/local/include/hashbelt/client.h
 ./usr/local/include/hashbelt/uapi.h
+./usr/local/lib/hashbelt/hbctl-manage.so
 ./usr/local/lib/libhashbelt.a
 ./usr/local/lib/libhashbelt.so
 ./usr/local/lib/libhashbelt.so.0
@@ -369,6 +373,7 @@ is "make install installs files, with hbctl-store, hbserve and hbfollow, in the 
 ./opt/bin/hbserve
 ./opt/include/hashbelt/client.h
 ./opt/include/hashbelt/uapi.h
+./opt/lib/hashbelt/hbctl-manage.so
 ./opt/lib/libhashbelt.a
 ./opt/lib/libhashbelt.so
 ./opt/lib/libhashbelt.so.0

@@ -47,7 +47,7 @@ fill() {
 
 mkdir -p "$box/bin" "$box/dev" $group
 chmod 755 "$temporary"
-cp /bin/busybox /payload/hbctl "$box/bin"
+cp /bin/busybox /payload/hbctl /payload/hbctl-manage.so "$box/bin"
 ln -s busybox "$box/bin/sh"
 cp -a /lib /lib64 /usr "$box"
 chmod 666 /dev/hashbelt

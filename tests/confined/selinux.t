@@ -67,6 +67,7 @@ echo 0 >/proc/sys/kernel/printk_ratelimit
 for program in cache-reader cache-writer no-cache; do
 	cp /usr/bin/hbctl /usr/local/bin/$program
 done
+cp -r /usr/lib/hashbelt /usr/local/lib
 awk '/^```/ { inside = !inside; next } inside && /^\(typeattributeset/' /payload/docs/hardening.md \
 	>"$temporary/site.cil"
 is "SELinux is in enforcing mode" 0 Enforcing '' getenforce
@@ -79,7 +80,7 @@ result "the calls of readers have the numbers of hashbelt.h" "$(numbers)"
 run semodule -i /payload/tests/confined/selinux.cil "$temporary/site.cil"
 want ''
 result "a policy module of a site adds domains to the attributes" "$(complaints)"
-restorecon /usr/local/bin/*
+restorecon -R /usr/local/bin /usr/local/lib
 is "a program without a rule for its domain is unconfined, and makes all calls" 0 '' '' \
 	hbctl create shared --ttl 1h --mode 0666 --on-expire notify
 is "a client can put" 0 '' '' as_alice cache-writer -b shared put key value

@@ -29,7 +29,7 @@ cp -p "$top/docs/hbfollow.8" "$followed/docs"
 cp -rp "$top/bindings/python/hashbelt" "$followed/bindings/python"
 "$top/bindings/python/generate.py" "$followed/bindings/python/hashbelt/_abi.py"
 cp -p "$tools/libhashbelt.so.0" "$followed/host/usr/lib/x86_64-linux-gnu"
-cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$tests/guest.sh" "$build/hbfollow" "$build/hbserve" "$veth" \
+cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$payload/hbctl-manage.so" "$tests/guest.sh" "$build/hbfollow" "$build/hbserve" "$veth" \
 	"$(command -v ip)" "$followed"
 cp -rp "$top/examples/follow" "$followed/examples"
 "$tests/vm/copy.sh" --libraries "$followed/host" "$followed/hbctl" "$followed/hbfollow" "$followed/hbserve" \

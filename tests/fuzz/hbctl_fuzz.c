@@ -15,6 +15,8 @@
  *
  * hbctl is built with the functions at the end of this file in the place of system calls.
  */
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -22,6 +24,7 @@
 #include "duration.h"
 #include "encoding.h"
 #include "line.h"
+#include "settings.h"
 
 #define WORDS_MAX	24
 
@@ -29,6 +32,12 @@ static const char *content = "";	/* content of each file */
 static size_t content_len;
 static unsigned char answer;	/* decides the results of the device */
 static bool may_wait;		/* the command could wait for ever, so it gets no device */
+
+/* The object is part of this program. */
+const struct manage *manage_load(void)
+{
+	return &hbctl_manage;
+}
 
 static void must_be(bool good, const char *what)
 {

@@ -111,7 +111,7 @@ sed -i '1s/^/[a]\n#/' "$conf"
 is 'apply: a comment without an end is an error' 2 '' "$conf:2: apply: the line has more than *" \
 	hbctl -D "$no" apply "$conf"
 { echo '[a]' && printf '#' && text 4000000; } >"$conf"
-least_memory
+least_memory help
 is 'apply without the memory for a line says so' 4 '' "$conf:2: the line does not fit into memory" \
 	sh -c "ulimit -v $((memory + 3072)) && hbctl -D '$no' apply '$conf'"
 is 'apply of a file that cannot be read exits with 4' 4 '' 'cannot read /proc/self/mem: *' \

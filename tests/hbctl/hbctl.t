@@ -488,7 +488,7 @@ rm "$temporary/long"
 is 'load refuses a line without an end' 4 '' 'stdin, line 1: the line has more than 4202496 bytes' \
 	sh -c 'yes | tr -d "\n" | hbctl -b "$0" load' "$belt"
 # A value of a MiB, each byte of which is escaped, in as little memory as hbctl starts in and 3 MiB.
-least_memory
+least_memory help
 awk 'BEGIN { printf "a\t1\nb\t"; for (i = 0; i < 1048576; i++) printf "\\x41"; print "\nc\t3" }' >"$temporary/large"
 # shellcheck disable=SC2016 # for the shell
 is 'load without the memory for a line says so' 4 '' \

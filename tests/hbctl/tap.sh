@@ -173,10 +173,10 @@ file() {
 	result "$1" "$wrong"
 }
 
-# least_memory - sets memory to the least limit, in KiB, in which hbctl starts
+# least_memory COMMAND - sets memory to the least limit, in KiB, in which hbctl runs the command
 least_memory() {
-	memory=4096
-	while ! (ulimit -v $memory && exec hbctl version) >/dev/null 2>&1; do
+	memory=1024
+	while ! (ulimit -v $memory && exec hbctl "$1") >/dev/null 2>&1; do
 		memory=$((memory + 512))
 	done
 }

@@ -503,6 +503,27 @@ is '-D /dev/null exits with 3' 3 '' '/dev/null is not the device of hashbelt' \
 	hbctl -D /dev/null size
 is '-D with a directory exits with 3' 3 '' 'cannot open /: *' hbctl -D / size
 
+# The object with the commands that hbctl does not have in itself
+alone=$temporary/alone/bin/hbctl
+object=$temporary/alone/lib/hashbelt/hbctl-manage.so
+mkdir -p "${alone%/*}" "${object%/*}"
+cp "$(command -v hbctl)" "$alone"
+needed=$(readelf -d "$alone" | sed -n '/ld-linux/d; s/.*(NEEDED).*\[\(.*\)\]/\1/p')
+result 'hbctl needs the C library alone' "$([ "$needed" = libc.so.6 ] || echo "$needed")"
+is 'without its object hbctl gets entries' 3 '' "there is no device $no*" "$alone" -D "$no" get key
+is 'without its object hbctl has no other commands' 4 '' \
+	'*/lib/hashbelt/hbctl-manage.so: cannot open shared object file: *: install hbctl again' "$alone" belts
+is 'without its object hbctl prints no help' 4 '' '*: install hbctl again' "$alone" get --help
+: >"$object"
+is 'an object that was cut off is named' 4 '' '*/hbctl-manage.so: file too short: install hbctl again' \
+	"$alone" belts
+echo 'const struct { const char *version; } hbctl_manage = { "0.0" };' |
+	gcc -shared -fPIC -o "$object" -x c -
+is 'the object of another version is refused' 4 '' \
+	'*/hbctl-manage.so is of version 0.0, and hbctl of version *: install hbctl again' "$alone" belts
+cp "$(dirname "$(command -v hbctl)")/hbctl-manage.so" "$object"
+is 'hbctl loads its object from ../lib/hashbelt' 3 '' "there is no device $no*" "$alone" -D "$no" belts
+
 # batch
 # batch NAME STATUS OUT ERR LINES [OPTION]... - run the lines without a device
 batch() {
@@ -522,7 +543,7 @@ batch 'a byte order mark is no part of the first command' 3 '' "$temporary/batch
 like 'batch: a line of more than 4202496 bytes is an error' 4 'hbctl [0-9]*' \
 	"$temporary/batch:2: the line has more than 4202496 bytes" hbctl batch "$temporary/batch"
 { echo version && text 4000000; } >"$temporary/batch"
-least_memory
+least_memory version
 like 'batch: a line for which there is no memory is an error' 4 'hbctl [0-9]*' \
 	"$temporary/batch:2: the line does not fit into memory" \
 	sh -c "ulimit -v $((memory + 3072)) && hbctl batch '$temporary/batch'"

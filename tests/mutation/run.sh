@@ -196,7 +196,7 @@ payload() {
 		cp -l "$built/$program" "$copy/payload/$program"
 		# It runs hbctl, with libraries.
 		case $program in
-		*/trace.t) cp -rl "$built/hbctl" "$built/host" "$copy/payload" ;;
+		*/trace.t) cp -rl "$built/hbctl" "$built/hbctl-manage.so" "$built/host" "$copy/payload" ;;
 		esac
 	done
 }

@@ -16,7 +16,7 @@ root=$("$tests/python/root.sh" ${4:+"$4"})
 rm -rf "$python"
 mkdir -p "$python/tests" "$python/bindings/python" "$python/docs" "$python/examples" "$python/host"
 cp -a "$root"/* "$python/host"
-cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$tests/guest.sh" "$python"
+cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$payload/hbctl-manage.so" "$tests/guest.sh" "$python"
 cp -rp "$tests/python" "$python/tests"
 cp -p "$top/docs/python.md" "$python/docs"
 cp -rp "$top/examples/python" "$python/examples"

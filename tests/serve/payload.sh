@@ -44,7 +44,7 @@ mkdir -p "$served/tests/hbctl" "$served/host" "$served/tests/serve/tls"
 find "$root" -mindepth 1 -maxdepth 1 ! -name go -exec cp -a -t "$served/host" {} +
 cp -rp "$tests/serve" "$tests/where.sh" "$served/tests"
 cp -rp "$tests/../examples/serve" "$served/examples"
-cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$tests/guest.sh" "$build/dialogue" "$build/load" \
+cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$payload/hbctl-manage.so" "$tests/guest.sh" "$build/dialogue" "$build/load" \
 	"$build/${kind:+plain/}hbserve" "$served"
 "$tests/vm/copy.sh" --libraries "$served/host" "$served/hbctl" "$served/hbserve"
 [ -z "$kind" ] || {

@@ -15,7 +15,7 @@ shell=$2
 "$tests/need.sh" bash binutils jq mandoc
 rm -rf "$shell"
 mkdir -p "$shell/docs" "$shell/host/boot" "$shell/host/usr/lib/udev/rules.d"
-cp "$payload/hbctl" "$payload/visit" "$shell"
+cp "$payload/hbctl" "$payload/hbctl-manage.so" "$payload/visit" "$shell"
 strip --strip-debug -o "$shell/hashbelt.ko" "$payload/hashbelt.ko"
 cp -r "$payload/terminfo" "$shell"
 cp "$top/README.md" "$top/docs/tutorial.md" "$shell/docs"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cmd.h"
-#include "line.h"
 #include "text_line.h"
 #include "words.h"
 

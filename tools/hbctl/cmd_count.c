@@ -7,6 +7,7 @@
 
 #include "cmd.h"
 #include "json.h"
+#include "output.h"
 
 /* Room for a number of 64 bits with a sign, a newline and a NUL. */
 #define NUMBER_SIZE	24
@@ -94,7 +95,10 @@ static void print_sum(const struct request *request, const struct key *key, __s6
 	struct json object;
 
 	if (!request->json) {
-		printf("%lld\n", sum);
+		if (sum < 0)
+			putchar('-');
+		number_print(sum < 0 ? -(__u64)sum : (__u64)sum);
+		putchar('\n');
 		return;
 	}
 	object = json_entry(key->bytes, key->len);

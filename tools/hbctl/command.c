@@ -234,6 +234,12 @@ char *key_text(const struct key *key)
 	return text;
 }
 
+/* Most names differ in their first letter. */
+static bool is_option(const struct option_spec *spec, const char *name)
+{
+	return *spec->name == *name && !strcmp(spec->name, name);
+}
+
 /* Where the value of an option is kept; the command must have that option. */
 static int option_index(const struct request *request, const char *name)
 {
@@ -241,10 +247,10 @@ static int option_index(const struct request *request, const char *name)
 	int index = 0;
 
 	for (spec = common_options; spec->name; spec++, index++)
-		if (!strcmp(spec->name, name))
+		if (is_option(spec, name))
 			return index;
 	for (spec = request->command->options; spec->name; spec++, index++)
-		if (!strcmp(spec->name, name))
+		if (is_option(spec, name))
 			return index;
 	abort();	/* a name that is not in the table */
 }

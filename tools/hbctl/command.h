@@ -37,6 +37,13 @@
 /* A program that is run, and its arguments, behind a command's operands. */
 #define COMMAND_LINE	"[-- COMMAND ...]"
 
+/*
+ * The length of the longest line that hbctl reads, and that is in a file which it has written: each
+ * byte of a key and of a value in four, as \xHH in a dump or '\'' in a batch, and the words
+ * beside them: a command and its options, or tabs, a deadline and flags.
+ */
+#define LINE_MAX_BYTES	(4 * (HASHBELT_KEY_MAX + HASHBELT_VALUE_MAX) + 4096)
+
 /* Exit statuses. */
 enum status {
 	STATUS_DONE	= 0,

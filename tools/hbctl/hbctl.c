@@ -2,12 +2,11 @@
 /*
  * hbctl - use and manage the belts of hashbelt.
  *
- * The table of commands, dispatch and help.
+ * The table of the commands that scripts run, and dispatch. The other commands are in an object
+ * that is loaded for the first one of them.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,88 +15,18 @@
 
 #include "cmd.h"
 #include "guess.h"
-#include "help.h"
-#include "info.h"
 #include "init_process.h"
 #include "json.h"
-#include "settings.h"
-#include "table.h"
-
-/* getopt_long(3) returns this plus the index of an option. */
-#define OPTION_BASE	256
-
-#define DURATION_HELP \
-	"A duration D is 250ms, 30s, 15m, 2h, 7d, 2w, several as 1h30m, or a number of " \
-	"seconds."
-
-#define YES_NO_HELP \
-	"--pinned and --wipe alone mean yes."
-
-#define KEY_HELP \
-	"KEY is taken as it is; a key that begins with - must follow a --."
-
-#define LOCK_HELP \
-	"Locks are in belt 'locks' without -b; with --store, or HASHBELT_STORE in the " \
-	"environment, in a table that many machines share."
-
-#define ESCAPED \
-	{ "escaped", 'e', NULL, "KEY is written as keys and dump write it: \\t \\n \\\\ \\xHH" }
+#include "manage.h"
+#include "parse.h"
 
 static const struct option_spec no_options[] = { { 0 } };
 
-static const struct option_spec key_options[] = { ESCAPED, { 0 } };
-
-static const struct option_spec keys_options[] = {
-	ESCAPED,
-	TABLE_OUTPUT,
-	TABLE_NOHEADINGS,
-	TABLE_RAW,
-	{ 0 },
-};
-
-static const struct option_spec table_options[] = {
-	TABLE_OUTPUT,
-	TABLE_NOHEADINGS,
-	TABLE_RAW,
-	{ 0 },
-};
+static const struct option_spec key_options[] = { KEY_ESCAPED, { 0 } };
 
 static const struct option_spec has_options[] = {
 	{ "quiet", 'q', NULL, "print no error if there is no entry" },
-	ESCAPED,
-	{ 0 },
-};
-
-static const struct option_spec events_options[] = {
-	{ "follow", 'f', NULL, "wait for more, until a signal or --max" },
-	{ "max", 'n', "N", "end after N events; later ones stay queued" },
-	{ "ack", 0, NULL, "acknowledge an event after it is written or handled" },
-	{ "exec", 0, "PROGRAM", "--ack: run PROGRAM for each event, in place of printing it" },
-	{ "jobs", 'j', "N", "--exec: most programs that run at once (1)" },
-	{ "retry", 0, "D", "--exec: delay before a program that failed runs again (1s)" },
-	{ "tries", 0, "N", "--exec: end after N failures of one event (never)" },
-	TABLE_OUTPUT,
-	TABLE_NOHEADINGS,
-	TABLE_RAW,
-	{ 0 },
-};
-
-static const struct option_spec stat_options[] = {
-	{ "all", 'a', NULL, "of all belts that you may read" },
-	{ "prometheus", 0, NULL, "in the format that Prometheus reads" },
-	{ "spread", 0, NULL, "look at each entry, and count them by time left" },
-	TABLE_OUTPUT,
-	TABLE_NOHEADINGS,
-	TABLE_RAW,
-	{ 0 },
-};
-
-static const struct option_spec top_options[] = {
-	{ "interval", 0, "D", "time between two samples, 10ms to 1d (1s)" },
-	{ "once", 0, NULL, "print the rates between two samples as text, and end" },
-	TABLE_OUTPUT,
-	TABLE_NOHEADINGS,
-	TABLE_RAW,
+	KEY_ESCAPED,
 	{ 0 },
 };
 
@@ -110,7 +39,7 @@ static const struct option_spec put_options[] = {
 	{ "if-lease", 0, "TOKEN", "only while the fill lease with this token lasts" },
 	{ "flags", 0, "N", "32 bits of your own (0)" },
 	{ "hold", 0, NULL, "keep the entries while hbctl runs, and no longer" },
-	ESCAPED,
+	KEY_ESCAPED,
 	{ 0 },
 };
 
@@ -124,13 +53,13 @@ static const struct option_spec get_options[] = {
 	{ "retry-after", 0, "D", "--fill: let other callers have a failure of COMMAND for D" },
 	{ "print-token", 0, NULL, "--fill: print the token of a fill lease, for put --if-lease" },
 	{ "verbose", 'v', NULL, "print version, flags and time left on stderr" },
-	ESCAPED,
+	KEY_ESCAPED,
 	{ 0 },
 };
 
 static const struct option_spec touch_options[] = {
 	{ "ttl", 0, "D|never", "time-to-live (the belt's)" },
-	ESCAPED,
+	KEY_ESCAPED,
 	{ 0 },
 };
 
@@ -140,7 +69,7 @@ static const struct option_spec rm_options[] = {
 	{ "match", 0, "GLOB", "remove all entries whose keys match GLOB, with * ? [a-z]" },
 	{ "dry-run", 0, NULL, "with these: list the keys, and remove nothing" },
 	{ "stale", 0, NULL, "leave the values in the grace time, for get --fill --stale" },
-	ESCAPED,
+	KEY_ESCAPED,
 	{ 0 },
 };
 
@@ -149,31 +78,22 @@ static const struct option_spec incr_options[] = {
 	{ "ttl", 0, "D|never", "its time-to-live then (the belt's)" },
 	{ "if-present", 0, NULL, "make no entry" },
 	{ "min", 0, "V", "the least sum: a smaller one becomes V" },
-	ESCAPED,
+	KEY_ESCAPED,
 	{ 0 },
 };
 
 static const struct option_spec wait_options[] = {
 	{ "timeout", 0, "D|never", "when to give up (never)" },
-	ESCAPED,
+	KEY_ESCAPED,
 	{ 0 },
 };
 
 static const struct option_spec watch_options[] = {
 	{ "interval", 0, "D", "time between two looks for entries that have gone (1s)" },
 	{ "max", 'n', "N", "end after N changes" },
-	ESCAPED,
+	KEY_ESCAPED,
 	{ 0 },
 };
-
-#define NAME_ESCAPED \
-	{ "escaped", 'e', NULL, "NAME is written as locks writes it: \\t \\n \\\\ \\xHH" }
-
-/* Of all commands on locks. */
-#define STORE \
-	{ "store", 0, "CONNINFO", "locks of many machines, in PostgreSQL: how to connect" }
-#define TABLE	{ "table", 0, "TABLE", "--store: the table (hashbelt_lock)" }
-#define TYPE	{ "type", 0, "TYPE", "--store: the type of the locked object (lock)" }
 
 static const struct option_spec lock_options[] = {
 	{ "owner", 0, "OWNER", "the owner, 1 to 64 bytes (made up)" },
@@ -182,9 +102,9 @@ static const struct option_spec lock_options[] = {
 	{ "conflict-exit-code", 'E', "N", "exit status if the lock is held (1)" },
 	{ "close", 0, NULL, "COMMAND does not keep the lock: it is hbctl's alone" },
 	NAME_ESCAPED,
-	STORE,
-	TABLE,
-	TYPE,
+	LOCK_STORE,
+	LOCK_TABLE,
+	LOCK_TYPE,
 	{ "create-table", 0, NULL, "--store: make the table, unless it is there" },
 	{ 0 },
 };
@@ -192,9 +112,9 @@ static const struct option_spec lock_options[] = {
 static const struct option_spec unlock_options[] = {
 	{ "owner", 0, "OWNER", "the owner of the lock" },
 	NAME_ESCAPED,
-	STORE,
-	TABLE,
-	TYPE,
+	LOCK_STORE,
+	LOCK_TABLE,
+	LOCK_TYPE,
 	{ 0 },
 };
 
@@ -202,71 +122,18 @@ static const struct option_spec renew_options[] = {
 	{ "owner", 0, "OWNER", "the owner of the lock" },
 	{ "ttl", 0, "D", "the lease, from now on (1m, or a longer one that it has)" },
 	NAME_ESCAPED,
-	STORE,
-	TABLE,
-	TYPE,
-	{ 0 },
-};
-
-static const struct option_spec locks_options[] = {
-	{ "owner", 0, "OWNER", "only those of this owner" },
-	STORE,
-	TABLE,
-	TYPE,
-	TABLE_OUTPUT,
-	TABLE_NOHEADINGS,
-	TABLE_RAW,
+	LOCK_STORE,
+	LOCK_TABLE,
+	LOCK_TYPE,
 	{ 0 },
 };
 
 static const struct option_spec release_options[] = {
 	{ "owner", 0, "OWNER", "the owner of the locks" },
 	{ "aged", 0, NULL, "--store: all locks whose lease has expired" },
-	STORE,
-	TABLE,
-	TYPE,
-	{ 0 },
-};
-
-static const struct option_spec dump_options[] = {
-	{ "settings", 0, NULL, "the belt's settings as well; load makes a missing belt" },
-	{ "absolute", 0, NULL, "deadlines by the machine's clock in place of times left" },
-	{ "values", 0, NULL, "no effect: values are always printed" },
-	{ 0 },
-};
-
-static const struct option_spec apply_options[] = {
-	{ "dry-run", 0, NULL, "print the differences, and change nothing" },
-	{ "check", 0, NULL, "exit with 1 if there is a difference, and change nothing" },
-	{ "load", 0, "DIRECTORY", "load the entries that save has written there" },
-	{ 0 },
-};
-
-static const struct option_spec reload_options[] = {
-	{ "fallback", 0, "FILE", "the module to load if the new one fails (that of modprobe)" },
-	{ "force", 0, NULL, "go on although locks or events are lost; see also --resume" },
-	{ "resume", 0, NULL, "load the belts that a reload that did not end has left" },
-	{ "directory", 0, "DIRECTORY", "for the belts meanwhile (/var/lib/hashbelt)" },
-	{ 0 },
-};
-
-static const struct option_spec bench_options[] = {
-	{ "threads", 't', "N", "threads, each with a descriptor of its own (1)" },
-	{ "keys", 'k', "N", "number of keys (10000)" },
-	{ "zipf", 0, "S", "draw key N in proportion to 1/N^S, such as 0.99 (all alike)" },
-	{ "value-size", 0, "SIZE", "bytes of a value (64)" },
-	{ "gets", 'g', "P", "percent of the calls that are gets; the others put (90)" },
-	{ "batch", 0, "N", "operations in a call (1)" },
-	{ "ttl", 0, "D|never", "time-to-live of the entries (the belt's)" },
-	{ "max-entries", 0, "N", "limit of the belt that bench makes; it evicts (none)" },
-	{ "duration", 'd', "D", "end after this time (5s)" },
-	{ "operations", 0, "N", "end after N operations of all threads" },
-	{ "warm", 0, NULL, "put each key once before" },
-	{ "window", 0, "SIZE|on", "the same once more by a window, and an empty system call" },
-	{ "seed", 0, "N", "of the random numbers (1)" },
-	TABLE_OUTPUT,
-	TABLE_NOHEADINGS,
-	TABLE_RAW,
+	LOCK_STORE,
+	LOCK_TABLE,
+	LOCK_TYPE,
 	{ 0 },
 };
 
@@ -276,11 +143,9 @@ static const struct option_spec batch_options[] = {
 };
 
 static enum status cmd_batch(struct request *request);
-static enum status cmd_help(struct request *request);
-static enum status cmd_completion(struct request *request);
 static enum status cmd_version(struct request *request);
 
-static const struct command commands[] = {
+static const struct command script_commands[] = {
 	{ "put", "KEY [VALUE|-] [KEY VALUE]...", 1, INT_MAX, HASHBELT_CALL_PUT, put_options,
 	  "put entries",
 	  "The value is VALUE, or all of stdin for - and without one. All users of the machine "
@@ -289,8 +154,8 @@ static const struct command commands[] = {
 	  "With --hold, hbctl runs until a signal ends it, and renews the entries after each third of "
 	  "their time-to-live, all in one step. They are gone at once when hbctl ends, and together "
 	  "after their time-to-live when it is stopped. If all have left the belt, it exits with 1.\n"
-	  KEY_HELP "\n"
-	  DURATION_HELP "\n"
+	  TEXT_KEY "\n"
+	  TEXT_DURATION "\n"
 	  "Exit status 1: a condition does not hold, or the belt keeps a present entry. The others "
 	  "are put; with --hold none stays.",
 	  cmd_put, NULL },
@@ -306,8 +171,8 @@ static const struct command commands[] = {
 	  "If COMMAND fails, get exits with its status, and a caller that waits runs it again: each "
 	  "in its turn. With --retry-after D those, and others within D, exit with 6 instead.\n"
 	  "With --print-token, the caller with the lease prints the token in place of an old value.\n"
-	  KEY_HELP "\n"
-	  DURATION_HELP "\n"
+	  TEXT_KEY "\n"
+	  TEXT_DURATION "\n"
 	  "P% is a share of the entry's time-to-live: of --ttl, or of the belt's.\n"
 	  "Exit status 1: there is no entry of one of the keys; with --fill: the caller has the "
 	  "fill lease; "
@@ -316,14 +181,14 @@ static const struct command commands[] = {
 	  cmd_get, NULL },
 	{ "touch", "KEY...", 1, INT_MAX, HASHBELT_CALL_TOUCH, touch_options,
 	  "give entries a new time-to-live",
-	  KEY_HELP "\n"
-	  DURATION_HELP "\n"
+	  TEXT_KEY "\n"
+	  TEXT_DURATION "\n"
 	  "Exit status 1: there is no entry of one of the keys.",
 	  cmd_touch, NULL },
 	{ "has", "KEY", 1, 1, HASHBELT_CALL_GET, has_options,
 	  "say by the exit status whether there is an entry",
 	  "Never renews the time-to-live.\n"
-	  KEY_HELP "\n"
+	  TEXT_KEY "\n"
 	  "Exit status 0: there is such an entry; 1: there is none.",
 	  cmd_has, NULL },
 	{ "rm", "[KEY...]", 0, INT_MAX, HASHBELT_CALL_REMOVE, rm_options,
@@ -333,29 +198,29 @@ static const struct command commands[] = {
 	  "and need the right to read as well. A ? of GLOB stands for one byte; a key with a "
 	  "NUL byte matches none. With -e, P and GLOB are escaped as KEY.\n"
 	  "--stale needs a belt with a grace time, and counts entries as expired.\n"
-	  KEY_HELP "\n"
+	  TEXT_KEY "\n"
 	  "Exit status 1: there is no entry of one of the keys, or it has another version.",
 	  cmd_rm, NULL },
 	{ "expire", "KEY", 1, 1, HASHBELT_CALL_EXPIRE, key_options,
 	  "let an entry expire now",
 	  "It counts as expired, not as removed.\n"
-	  KEY_HELP "\n"
+	  TEXT_KEY "\n"
 	  "Exit status 1: there is no such entry.",
 	  cmd_expire, NULL },
 	{ "incr", "KEY [N]", 1, 2, HASHBELT_CALL_ADD, incr_options,
 	  "add to a number",
 	  "Adds N, 1 without one, to the number that is the entry's value, and prints the "
 	  "sum. A present entry keeps its deadline. N may be negative.\n"
-	  KEY_HELP "\n"
-	  DURATION_HELP "\n"
+	  TEXT_KEY "\n"
+	  TEXT_DURATION "\n"
 	  "Exit status 1: the present value is no number, or less than --min; the sum is too "
 	  "large; with --if-present: there is no entry.",
 	  cmd_incr, NULL },
 	{ "wait", "KEY...", 1, HASHBELT_REQUEST_KEYS, HASHBELT_CALL_REQUEST, wait_options,
 	  "wait until one of several entries is present",
 	  "Prints KEY<TAB>VALUE, escaped as by dump; at once if an entry is present already.\n"
-	  KEY_HELP "\n"
-	  DURATION_HELP "\n"
+	  TEXT_KEY "\n"
+	  TEXT_DURATION "\n"
 	  "Exit status 1: it timed out, or 'complete' ended it.",
 	  cmd_wait, NULL },
 	{ "watch", "KEY...", 1, INT_MAX, HASHBELT_CALL_REQUEST, watch_options,
@@ -364,13 +229,13 @@ static const struct command commands[] = {
 	  "after each put of it; KEY alone when the entry has gone. A put is noticed at once, "
 	  "other changes within --interval. Of several changes at once only the last one is "
 	  "printed. Takes no events from other readers, and renews no time-to-live.\n"
-	  KEY_HELP "\n"
-	  DURATION_HELP,
+	  TEXT_KEY "\n"
+	  TEXT_DURATION,
 	  cmd_watch, NULL },
 	{ "complete", "KEY", 1, 1, HASHBELT_CALL_COMPLETE, key_options,
 	  "end all waits for a key",
 	  "Prints their number.\n"
-	  KEY_HELP "\n"
+	  TEXT_KEY "\n"
 	  "Exit status 1: there was none.",
 	  cmd_complete, NULL },
 	{ "lock", "NAME " COMMAND_LINE, 0, 1, HASHBELT_CALL_LOCK, lock_options,
@@ -385,59 +250,29 @@ static const struct command commands[] = {
 	  "held until its lease expires. Prints the fencing token, which COMMAND finds in "
 	  "HASHBELT_LOCK_TOKEN; without --owner, TOKEN<TAB>OWNER. If the OWNER has the lock "
 	  "already, the lease is extended.\n"
-	  LOCK_HELP "\n"
+	  TEXT_LOCK "\n"
 	  "lock makes that belt if it is missing.\n"
-	  DURATION_HELP "\n"
+	  TEXT_DURATION "\n"
 	  "Exit status 1, or that of -E: another owner has it, also after --wait; with a COMMAND, "
 	  "OWNER has it already: a command takes a lock of its own.",
 	  cmd_lock, NULL },
 	{ "unlock", "NAME", 1, 1, HASHBELT_CALL_UNLOCK, unlock_options,
 	  "unlock a lock",
 	  "The first waiter gets it.\n"
-	  LOCK_HELP "\n"
+	  TEXT_LOCK "\n"
 	  "Exit status 1: the lock is free, or another owner has it.",
 	  cmd_unlock, NULL },
 	{ "renew", "NAME", 1, 1, HASHBELT_CALL_RENEW, renew_options,
 	  "renew the lease of a lock",
-	  LOCK_HELP "\n"
-	  DURATION_HELP "\n"
+	  TEXT_LOCK "\n"
+	  TEXT_DURATION "\n"
 	  "Exit status 1: the lock is free, or another owner has it.",
 	  cmd_renew, NULL },
-	{ "locks", "", 0, 0, HASHBELT_CALL_LOCKS, locks_options,
-	  "list the locks that are held",
-	  "Prints the fencing token, the time since the grant, the time that the lease has left, "
-	  "the owner, and the name, escaped as by dump.\n"
-	  LOCK_HELP,
-	  cmd_locks, locks_columns },
 	{ "release", "", 0, 0, HASHBELT_CALL_RELEASE, release_options,
 	  "unlock all locks of an owner",
 	  "Prints their number.\n"
-	  LOCK_HELP,
+	  TEXT_LOCK,
 	  cmd_release, NULL },
-	{ "keys", "[PREFIX]", 0, 1, HASHBELT_CALL_SCAN, keys_options,
-	  "list keys",
-	  "Prints a key in each line, in no order, only those that begin with PREFIX.\n"
-	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
-	  "--json adds version, flags, time left and the value's length.",
-	  cmd_keys, keys_columns },
-	{ "dump", "", 0, 0, HASHBELT_CALL_SCAN, dump_options,
-	  "print entries as load reads them",
-	  "Prints KEY<TAB>VALUE<TAB>TTL[<TAB>FLAGS] in each line; 'keys' prints keys alone.\n"
-	  "Control characters and backslashes are escaped: \\t \\n \\\\ \\xHH.\n"
-	  "With --settings --absolute, a dump that is loaded after a reboot loses no entry but "
-	  "those whose deadline has passed.\n"
-	  "Does not renew any time-to-live.",
-	  cmd_dump, NULL },
-	{ "load", "[FILE]", 0, 1, HASHBELT_CALL_PUT, no_options,
-	  "put entries from a file or stdin",
-	  "Each line is KEY<TAB>VALUE[<TAB>TTL[<TAB>FLAGS]], escaped as by dump. TTL is a "
-	  "duration, never, or a deadline as by dump --absolute; entries whose deadline has "
-	  "passed are left out. If the belt is missing and the first line has the settings of "
-	  "dump --settings, load makes the belt. load stops at the first wrong line; the lines "
-	  "before it have been put.\n"
-	  DURATION_HELP "\n"
-	  "Exit status 1: the belt kept some of its present entries.",
-	  cmd_load, NULL },
 	{ "size", "[BELT]", 0, 1, HASHBELT_CALL_INFO, no_options,
 	  "print the number of entries",
 	  "Entries that have expired count until the belt has moved on.",
@@ -446,93 +281,10 @@ static const struct command commands[] = {
 	  "drop all entries of the belt",
 	  "They do not count as expired.",
 	  cmd_clear, NULL },
-	{ "create", "BELT", 1, 1, HASHBELT_CALL_CREATE, settings_options,
-	  "make a belt",
-	  "standard: get does not renew the time-to-live, put keeps a present entry.\n"
-	  "updating: get renews the time-to-live, put replaces.\n"
-	  "timecache: get does not renew the time-to-live, put replaces.\n"
-	  "notify: an entry that expires becomes an event; reinsert: it is reinserted as well.\n"
-	  DURATION_HELP "\n"
-	  YES_NO_HELP "\n"
-	  "Exit status 1: there is a belt of that name.",
-	  cmd_create, NULL },
-	{ "set", "BELT", 1, 1, HASHBELT_CALL_SET, settings_options,
-	  "change the settings of a belt",
-	  "Changes only the settings that are given; parentheses show the defaults of create. "
-	  "Entries stay, with their deadlines. At least one option must be given.\n"
-	  DURATION_HELP "\n"
-	  YES_NO_HELP,
-	  cmd_set, NULL },
-	{ "apply", "FILE...", 1, INT_MAX, HASHBELT_CALL_SET, apply_options,
-	  "make the belts that files describe, and change those that differ",
-	  "A FILE has a line [BELT] for each belt, and behind it lines NAME = VALUE: the names are "
-	  "those of the options of create, and so are the values. Of a directory all files *.conf "
-	  "are read; - is stdin. A wrong line is named, FILE:LINE, before anything is changed. "
-	  "Settings that a file does not name, and belts that no file names, stay as they are.\n"
-	  "If a belt fails, the others are applied all the same.\n"
-	  "With --load, a belt with save = yes gets the entries that 'save' has written, but those "
-	  "whose deadline has passed, and the file is removed. A damaged file is set aside.\n"
-	  "Exit status 1: with --check, there is a difference; else the largest one of the belts.",
-	  cmd_apply, NULL },
-	{ "save", "DIRECTORY FILE...", 2, INT_MAX, HASHBELT_CALL_SCAN, no_options,
-	  "write the entries of the belts for which files say save = yes",
-	  "Each FILE is one of apply. Each belt is written to DIRECTORY/BELT.belt, with its "
-	  "deadlines, at once or not at all. Others must not be able to write to DIRECTORY.\n"
-	  "Locks, fill leases, requests and events are not saved. hashbelt.service calls this when "
-	  "it stops, and 'apply --load' when it starts. load reads the files, too.\n"
-	  "Exit status: the largest one of the belts.",
-	  cmd_save, NULL },
-	{ "export", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
-	  "print the settings of all belts that you may read, for apply",
-	  "Groups are printed as numbers. A line report is left out if a belt has no reason to "
-	  "report an entry.",
-	  cmd_export, NULL },
 	{ "destroy", "BELT", 1, 1, HASHBELT_CALL_DESTROY, no_options,
 	  "destroy a belt and all that is in it",
 	  "Programs that use it are told that it was destroyed.",
 	  cmd_destroy, NULL },
-	{ "belts", "", 0, 0, HASHBELT_CALL_NEXT, table_options,
-	  "list the belts that you may use",
-	  "Owners are shown as numbers, user:group. EVENTS wait to be read; - stands for a "
-	  "belt that reports none.",
-	  cmd_belts, info_columns },
-	{ "info", "[BELT]", 0, 1, HASHBELT_CALL_INFO, table_options,
-	  "describe a belt",
-	  "Prints the settings of the belt, its usage, and when its worker runs next, and draws "
-	  "a bar for the entries of each span of time left, in at most 20 rows.",
-	  cmd_info, info_columns },
-	{ "stat", "[BELT]", 0, 1, HASHBELT_CALL_STAT, stat_options,
-	  "print the belt's counters and usage",
-	  "Counters count from the creation of the belt. A miss is cold if the key has neither "
-	  "expired nor been evicted recently. The usage of the belt and its limits follow. The "
-	  "lag is the time from an entry's deadline until its handler had it. Only with --spread "
-	  "does the time of the command grow with the number of entries.",
-	  cmd_stat, stat_columns },
-	{ "top", "", 0, 0, HASHBELT_CALL_NEXT, top_options,
-	  "watch all belts that you may read",
-	  "Needs a terminal; --once does not, nor --json, which means --once.\n"
-	  "LIM%    use of the belt's limit, the nearer one of two\n"
-	  "GET/S   gets a second since the last sample; HIT% of them hit. In the same way PUT/S, "
-	  "EXP/S (expired) and EVI/S (evicted)\n"
-	  "QUEUE   events that wait to be read\n"
-	  "LAG     99 % of all lags since the creation of the belt are less\n"
-	  "STATE   P pinned, H halted, F full: a put was refused or cost another entry\n"
-	  "Keys: q quits, s and S sort by the next column and the one before, arrows, j, k "
-	  "and page keys scroll, space pauses, h explains columns, ctrl-l draws anew.\n"
-	  DURATION_HELP,
-	  cmd_top, top_columns },
-	{ "events", "", 0, 0, HASHBELT_CALL_READ, events_options,
-	  "print the entries that have left the belt, and why",
-	  "Prints SEQUENCE<TAB>REASON<TAB>KEY<TAB>VALUE for each event, escaped as by dump, "
-	  "and takes it off the queue. Without --follow, prints only the events queued now.\n"
-	  "With --ack, an event that could not be written is queued again, so an event may be "
-	  "printed twice. To let a belt report events: hbctl set BELT --on-expire notify.\n"
-	  "With --exec, PROGRAM finds the event in HASHBELT_KEY, HASHBELT_REASON, HASHBELT_FLAGS "
-	  "and other variables, and the value on stdin. If it fails, it runs again, later each "
-	  "time. An event is acknowledged when it and those before it are handled.\n"
-	  DURATION_HELP "\n"
-	  "Exit status 1: there was no event.",
-	  cmd_events, events_columns },
 	{ "halt", "[BELT]", 0, 1, HASHBELT_CALL_HALT, no_options,
 	  "stop belt time: nothing expires",
 	  "rotate and advance still move it.",
@@ -547,7 +299,7 @@ static const struct command commands[] = {
 	  cmd_rotate, NULL },
 	{ "advance", "D [BELT]", 1, 2, HASHBELT_CALL_ADVANCE, no_options,
 	  "move belt time on by D",
-	  DURATION_HELP "\n"
+	  TEXT_DURATION "\n"
 	  "When it returns, all that expired by this is gone.",
 	  cmd_advance, NULL },
 	{ "batch", "[FILE]", 0, 1, HASHBELT_CALL_OPEN, batch_options,
@@ -559,40 +311,6 @@ static const struct command commands[] = {
 	  "all commands that batch is given hold for each line that does not give another one.\n"
 	  "Exit status: the largest one of the commands.",
 	  cmd_batch, NULL },
-	{ "bench", "", 0, 0, HASHBELT_CALL_GET, bench_options,
-	  "measure gets and puts",
-	  "Makes a belt, lets threads get and put there, destroys the belt, also after SIGINT, and "
-	  "prints how long the calls took. With -b uses that belt, and leaves it with the entries, "
-	  "whose keys begin with bench:. A call is all gets or all puts; P50 and so on are times of "
-	  "calls. The same seed, threads and options choose the same calls and keys.\n"
-	  DURATION_HELP,
-	  cmd_bench, bench_columns },
-	{ "doctor", "", 0, 0, HASHBELT_CALL_NEXT, no_options,
-	  "check the module, the device, your rights and the system",
-	  "Prints a line for each check: ok, advice or wrong, and what to do.\n"
-	  "Exit status 0: all is well; 1: there is advice; 3: hbctl cannot use the device.",
-	  cmd_doctor, NULL },
-	{ "reload-module", "[FILE]", 0, 1, HASHBELT_CALL_SCAN, reload_options,
-	  "put another module in the place of the loaded one, and keep all belts",
-	  "Writes all belts to files, removes the module, loads FILE, or the module that modprobe "
-	  "finds, with the same parameters, and makes the belts again: with their settings, owners "
-	  "and entries. Prints the time for which hashbelt was away. Versions, and so fencing "
-	  "tokens, begin anew, and so do counters; locks and events are lost.\n"
-	  "Is for root. Refuses, and names them, while programs have the device open. While the "
-	  "command runs, the device is closed: hbctl and programs with libhashbelt wait. If the "
-	  "new module does not load, the old one is loaded again. After a reload that was killed, --resume goes on.\n"
-	  "Exit status 1: the module is in use, or something would be lost: nothing was done.",
-	  cmd_reload_module, NULL },
-	{ "help", "[COMMAND]", 0, 1, HASHBELT_CALL_OPEN, no_options,
-	  "print help",
-	  "The same as hbctl COMMAND --help.",
-	  cmd_help, NULL },
-	{ "completion", "bash|zsh|fish|belts", 1, 1, HASHBELT_CALL_NEXT, no_options,
-	  "print a script that completes commands in the shell",
-	  "Try it with: . <(hbctl completion bash), the same for zsh behind compinit, and in "
-	  "fish: hbctl completion fish | source\n"
-	  "The scripts call it with belts, which prints the names of belts as they are.",
-	  cmd_completion, NULL },
 	{ "version", "", 0, 0, HASHBELT_CALL_OPEN, no_options,
 	  "print the version",
 	  "Prints the version of hbctl and of the device's interface that it speaks.",
@@ -609,122 +327,76 @@ static const struct alias {
 	{ "ls", "keys" },
 };
 
-/* The command of that name, NULL if there is none. */
-static const struct command *command_find(const char *name)
+static const struct command *find_in(const struct command *commands, const char *name)
 {
-	const struct command *command;
+	for (; commands->name; commands++)
+		if (!strcmp(commands->name, name))
+			return commands;
+	return NULL;
+}
+
+/**
+ * command_next() - go through the commands of both tables
+ * @last:	the command before; NULL for the first
+ *
+ * Return: the next one; NULL if there is none.
+ */
+const struct command *command_next(const struct command *last)
+{
+	const struct command *next = last ? last + 1 : script_commands;
+	const struct manage *manage;
+
+	if (next == script_commands + ARRAY_SIZE(script_commands) - 1) {
+		manage = manage_load();
+		next = manage ? manage->commands : next;
+	}
+	return next->name ? next : NULL;
+}
+
+/**
+ * command_find() - find a command
+ * @request:	the request, for messages
+ * @name:	its name, or another one that it has
+ * @command:	returned
+ *
+ * Return: STATUS_DONE, or another status after a line that says why there is none.
+ */
+enum status command_find(const struct request *request, const char *name,
+			 const struct command **command)
+{
+	struct guess guess = { .word = name };
+	const struct command *other;
+	const struct manage *manage;
+	char text[GUESS_SIZE];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(aliases); i++)
 		if (!strcmp(aliases[i].name, name))
 			name = aliases[i].command;
-	for (command = commands; command->name; command++)
-		if (!strcmp(command->name, name))
-			return command;
-	return NULL;
-}
-
-static enum status fail_command(const struct request *request, const char *name)
-{
-	struct guess guess = { .word = name };
-	const struct command *command;
-	char text[GUESS_SIZE];
-
-	for (command = commands; command->name; command++)
-		guess_offer(&guess, command->name);
+	*command = find_in(script_commands, name);
+	if (*command)
+		return STATUS_DONE;
+	manage = manage_load();
+	if (!manage)
+		return STATUS_ERROR;
+	*command = find_in(manage->commands, name);
+	if (*command)
+		return STATUS_DONE;
+	for (other = command_next(NULL); other; other = command_next(other))
+		guess_offer(&guess, other->name);
 	return fail_usage(request, "there is no command '%s'%s", name,
 			  guess_text(&guess, "", text));
 }
 
-static void print_options(const struct option_spec *spec)
+/* @command: NULL for all commands. */
+static enum status print_help(const struct command *command)
 {
-	for (; spec->name; spec++)
-		help_option(spec->letter, spec->name, spec->argument, spec->help);
-}
+	const struct manage *manage = manage_load();
 
-static void print_help(void)
-{
-	const struct command *command;
-	char text[64];
-
-	puts("usage: hbctl [OPTION]... COMMAND [OPTION]... [OPERAND]...\n"
-	     "\n"
-	     "Use and manage belts: caches in the kernel whose entries expire.\n"
-	     "\n"
-	     "Commands:");
-	for (command = commands; command->name; command++) {
-		snprintf(text, sizeof(text), "%s %s", command->name, command->operands);
-		help_row(text, HELP_OPTION, command->summary);
-	}
-	puts("\nOptions of all commands:");
-	print_options(common_options);
-	help_text("\nExit status: 0 done; 1 the answer is no; 2 wrong usage; 3 no device, no belt "
-		  "or no right; 4 any other error; 5 another caller fills the missing entry; 6 its "
-		  "last fill has failed.\n"
-		  "'hbctl help COMMAND' says more. 'del' is rm, 'ls' is keys.");
-}
-
-static void print_columns(const struct table_column *column)
-{
-	char text[64];
-
-	puts("\nColumns of -o, and those that are shown without it (*):");
-	for (; column->name; column++) {
-		snprintf(text, sizeof(text), "%c %s", column->flags & TABLE_DEFAULT ? '*' : ' ',
-			 column->name);
-		help_row(text, HELP_COLUMN, column->help);
-	}
-}
-
-static void print_command_help(const struct command *command)
-{
-	char text[256];
-
-	printf("usage: hbctl [OPTION]... %s%s%s%s\n\n", command->name,
-	       command->options->name ? " [OPTION]..." : "", *command->operands ? " " : "",
-	       command->operands);
-	snprintf(text, sizeof(text), "%s: %s.", command->name, command->summary);
-	help_text(text);
-	putchar('\n');
-	help_text(command->help);
-	if (command->options->name)
-		puts("\nOptions:");
-	print_options(command->options);
-	if (command->table)
-		print_columns(command->table);
-	puts("\nOptions of all commands:");
-	print_options(common_options);
-}
-
-static enum status cmd_help(struct request *request)
-{
-	const struct command *command;
-
-	if (!request->count) {
-		print_help();
-		return STATUS_DONE;
-	}
-	command = command_find(request->operands[0]);
-	if (!command)
-		return fail_command(request, request->operands[0]);
-	print_command_help(command);
+	if (!manage)
+		return STATUS_ERROR;
+	manage->print_help(command);
 	return STATUS_DONE;
-}
-
-static enum status cmd_completion(struct request *request)
-{
-	const char *shell = request->operands[0];
-
-	if (!strcmp(shell, "bash"))
-		return completion_bash(commands);
-	if (!strcmp(shell, "zsh"))
-		return completion_zsh(commands);
-	if (!strcmp(shell, "fish"))
-		return completion_fish(commands);
-	if (!strcmp(shell, "belts"))
-		return belts_print_names(request);
-	return fail_usage(request, "no completion for '%s', only for 'bash', 'zsh' and 'fish'",
-			  shell);
 }
 
 static enum status print_version(bool json)
@@ -745,182 +417,6 @@ static enum status print_version(bool json)
 static enum status cmd_version(struct request *request)
 {
 	return print_version(request->json);
-}
-
-static bool may_be_left_out(const struct option_spec *spec)
-{
-	return spec->argument && !strcmp(spec->argument, YES_NO);
-}
-
-/**
- * struct parser - options as getopt_long(3) wants them
- * @specs:	by index: those of all commands, then the command's
- * @count:	their number
- * @options:	the same, ended by zeros
- * @letters:	the short ones
- */
-struct parser {
-	const struct option_spec *specs[OPTIONS_MAX];
-	int count;
-	struct option options[OPTIONS_MAX + 1];
-	char letters[2 * OPTIONS_MAX + 3];
-};
-
-static void add_options(struct parser *parser, const struct option_spec *spec)
-{
-	char *letter = parser->letters + strlen(parser->letters);
-
-	for (; spec->name && parser->count < OPTIONS_MAX; spec++) {
-		parser->specs[parser->count] = spec;
-		parser->options[parser->count] = (struct option){
-			.name = spec->name,
-			.has_arg = may_be_left_out(spec) ? optional_argument :
-				   spec->argument ? required_argument : no_argument,
-			.val = OPTION_BASE + parser->count,
-		};
-		parser->count++;
-		if (!spec->letter)
-			continue;
-		*letter++ = spec->letter;
-		if (spec->argument)
-			*letter++ = ':';
-	}
-}
-
-static int index_of_letter(const struct parser *parser, int letter)
-{
-	int i;
-
-	for (i = 0; i < parser->count; i++)
-		if (parser->specs[i]->letter == letter)
-			return i;
-	return -1;
-}
-
-/* @word: the option as it was given, perhaps with its argument. */
-static enum status fail_unknown(const struct request *request, const struct parser *parser,
-				const char *word)
-{
-	char name[64], text[GUESS_SIZE];
-	struct guess guess = { .word = name };
-	int i;
-
-	if (strncmp(word, "--", 2))
-		return fail_usage(request, "there is no option '%s'", word);
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-	for (i = 0; i < parser->count; i++)
-		guess_offer(&guess, parser->specs[i]->name);
-	return fail_usage(request, "there is no option '%s'%s", word,
-			  guess_text(&guess, "--", text));
-}
-
-/* Reports the error in the option that getopt_long(3) stopped at. */
-static enum status fail_option(const struct request *request,
-			       const struct parser *parser, char **argv, bool missing)
-{
-	int index = optopt >= OPTION_BASE ? optopt - OPTION_BASE : -1;
-
-	if (missing && optopt < OPTION_BASE)
-		return fail_usage(request, "-%c needs an argument", optopt);
-	if (missing)
-		return fail_usage(request, "--%s needs an argument",
-				  parser->specs[index]->name);
-	if (index >= 0)
-		return fail_usage(request, "--%s takes no argument",
-				  parser->specs[index]->name);
-	if (optopt)
-		return fail_usage(request, "there is no option '-%c'", optopt);
-	return fail_unknown(request, parser, argv[optind - 1]);
-}
-
-/*
- * The argument of an option that getopt_long(3) found none for. It knows those
- * that may be left out only behind a '=': --pinned=no. We take a word as well.
- */
-static const char *take_argument(const struct option_spec *spec, int argc, char **argv)
-{
-	if (!may_be_left_out(spec))
-		return "";
-	if (optind < argc && (!strcmp(argv[optind], "yes") || !strcmp(argv[optind], "no")))
-		return argv[optind++];
-	return "yes";
-}
-
-/*
- * Takes the next word if it is a number below 0 where the command takes one:
- * getopt_long(3) would look for options in it.
- */
-static bool take_negative(struct request *request, int argc, char **argv)
-{
-	const struct command *command = request->command;
-
-	if (!command || !strstr(command->operands, "[N]") || request->count != 1 ||
-	    optind >= argc)
-		return false;
-	if (argv[optind][0] != '-' || !isdigit((unsigned char)argv[optind][1]))
-		return false;
-	request->operands[request->count++] = argv[optind++];
-	return true;
-}
-
-/*
- * Takes the words behind a --: operands, and then perhaps a command line. If all required
- * operands stood before the --, the words are only a command line. @dashed: there was a --.
- */
-static enum status take_rest(struct request *request, int argc, char **argv, bool dashed)
-{
-	bool has_line = strstr(request->command->operands, COMMAND_LINE);
-
-	/* An empty variable in place of the command must not change the meaning. */
-	if (has_line && dashed && optind == argc)
-		return fail_usage(request, "a command is missing behind the --");
-	if (has_line && request->count < request->command->least) {
-		while (optind < argc && strcmp(argv[optind], "--"))
-			request->operands[request->count++] = argv[optind++];
-		optind++;
-	}
-	if (has_line && optind < argc)
-		request->command_line = argv + optind;
-	while (!has_line && optind < argc)
-		request->operands[request->count++] = argv[optind++];
-	return STATUS_DONE;
-}
-
-/*
- * Reads options and operands of argv[1] on, up to the first operand if the
- * command is not known yet.
- */
-static enum status parse(struct request *request, int argc, char **argv)
-{
-	struct parser parser = { 0 };
-	int c, index, before;
-
-	strcpy(parser.letters, request->command ? "-:" : "+:");
-	add_options(&parser, common_options);
-	if (request->command)
-		add_options(&parser, request->command->options);
-	opterr = 0;
-	optind = 0;	/* start anew */
-	for (;;) {
-		if (take_negative(request, argc, argv))
-			continue;
-		before = optind ? optind : 1;
-		c = getopt_long(argc, argv, parser.letters, parser.options, NULL);
-		if (c == -1)
-			break;
-		if (c == '?' || c == ':')
-			return fail_option(request, &parser, argv, c == ':');
-		if (c == 1) {
-			request->operands[request->count++] = optarg;
-			continue;
-		}
-		index = c >= OPTION_BASE ? c - OPTION_BASE : index_of_letter(&parser, c);
-		request->values[index] = optarg ? optarg :
-			take_argument(parser.specs[index], argc, argv);
-	}
-	if (!request->command)
-		return STATUS_DONE;
-	return take_rest(request, argc, argv, optind > before);
 }
 
 static enum status check_operands(const struct request *request)
@@ -965,10 +461,8 @@ static enum status dispatch(struct request *request)
 {
 	enum status status;
 
-	if (request->values[OPTION_HELP]) {
-		print_command_help(request->command);
-		return STATUS_DONE;
-	}
+	if (request->values[OPTION_HELP])
+		return print_help(request->command);
 	if (request->values[OPTION_VERSION])
 		return print_version(request->values[OPTION_JSON]);
 	if (request->values[OPTION_DEVICE])
@@ -993,18 +487,15 @@ static enum status run(struct request *request, int argc, char **argv)
 
 	if (status)
 		return status;
-	if (request->values[OPTION_HELP]) {
-		print_help();
-		return STATUS_DONE;
-	}
+	if (request->values[OPTION_HELP])
+		return print_help(NULL);
 	if (request->values[OPTION_VERSION])
 		return print_version(request->values[OPTION_JSON]);
 	if (first == argc)
 		return fail_usage(request, "a command is missing");
-	request->command = command_find(argv[first]);
-	if (!request->command)
-		return fail_command(request, argv[first]);
-	status = parse(request, argc - first, argv + first);
+	status = command_find(request, argv[first], &request->command);
+	if (!status)
+		status = parse(request, argc - first, argv + first);
 	return status ? status : dispatch(request);
 }
 

@@ -7,6 +7,7 @@
 #define HBCTL_LOCK_H
 
 #include "command.h"
+#include "json.h"
 #include "signals.h"
 
 /* The belt of locks if none is named. */
@@ -139,6 +140,14 @@ enum status lock_device_open(struct request *request, bool make,
 			     struct lock_place **place);
 enum status lock_store_open(struct request *request, const struct store_spec *spec,
 			    struct lock_place **place);
+
+const char *lock_store_of(const struct request *request);
+enum status lock_check_place(const struct request *request);
+enum status lock_open_place(struct request *request, bool make, __u64 wait_ms,
+			    struct lock_place **place);
+enum status lock_take_owner(const struct request *request, bool needed, struct key *owner);
+void lock_json_held(struct json *object, const struct lock_held *held);
+struct json lock_json(const struct key *name, const void *owner, size_t owner_len);
 
 bool lock_is_own(const struct lock_ask *ask, const struct lock_held *held);
 enum status fail_lock(struct lock_place *place, const struct lock_ask *ask, int err);

@@ -38,7 +38,8 @@ static int device_holder(struct lock_place *place, const struct key *name,
 static int lock_once(struct lock_place *place, const struct lock_ask *ask, __u64 ttl_ms,
 		     struct hashbelt_lock *lock)
 {
-	struct signals *signals = place->signals;
+	/* A call that does not wait cannot be interrupted. */
+	struct signals *signals = ask->wait_ms ? place->signals : NULL;
 	int err;
 
 	*lock = (struct hashbelt_lock){

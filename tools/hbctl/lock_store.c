@@ -10,24 +10,9 @@
 #include <unistd.h>
 
 #include "lock.h"
+#include "place.h"
 
 #define STORE_PROGRAM	"hbctl-store"
-
-/* The path of the store program, which is installed in the directory of hbctl. */
-static int store_program(char path[PATH_MAX])
-{
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - sizeof(STORE_PROGRAM));
-	char *name;
-
-	if (len < 0)
-		return -errno;
-	path[len] = '\0';
-	name = strrchr(path, '/');
-	if (!name)
-		return -ENOENT;
-	strcpy(name + 1, STORE_PROGRAM);
-	return 0;
-}
 
 /**
  * lock_store_open() - continue as the store program, with the same arguments
@@ -43,7 +28,7 @@ enum status lock_store_open(struct request *request, const struct store_spec *sp
 			    struct lock_place **place)
 {
 	char path[PATH_MAX];
-	int err = store_program(path);
+	int err = place_beside(path, STORE_PROGRAM);
 
 	(void)spec;
 	(void)place;

@@ -24,6 +24,23 @@ const char *ttl_text(char *text, __u64 ttl_ms)
 }
 
 /**
+ * number_print() - print a number
+ * @number:	the number
+ *
+ * printf(3) would cost a program that does little else a tenth of its instructions.
+ */
+void number_print(__u64 number)
+{
+	char text[24], *digit = text + sizeof(text);
+
+	*--digit = '\0';
+	do {
+		*--digit = '0' + number % 10;
+	} while (number /= 10);
+	fputs(digit, stdout);
+}
+
+/**
  * output_begin() - begin to print what the caller must learn
  * @old:	for output_end()
  *

@@ -7,6 +7,7 @@
 
 #include <hashbelt/client.h>
 
+void number_print(__u64 number);
 void output_begin(struct sigaction *old);
 int output_end(const struct sigaction *old);
 const char *ttl_text(char *text, __u64 ttl_ms);

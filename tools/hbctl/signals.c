@@ -20,10 +20,11 @@ static volatile sig_atomic_t received;
 /**
  * signals_begin() - hold signals back from now on
  * @signals:	filled in; ended by signals_end()
+ * @attends:	make @fd, for signals_attend()
  *
  * Return: 0 or a negative errno.
  */
-int signals_begin(struct signals *signals)
+int signals_begin(struct signals *signals, bool attends)
 {
 	struct sigaction action;
 	size_t i;
@@ -39,6 +40,8 @@ int signals_begin(struct signals *signals)
 	signal(SIGCHLD, SIG_DFL);
 	if (sigprocmask(SIG_BLOCK, &signals->set, &signals->old))
 		return -errno;
+	if (!attends)
+		return 0;
 	signals->fd = signalfd(-1, &signals->set, SFD_NONBLOCK | SFD_CLOEXEC);
 	return signals->fd < 0 ? -errno : 0;
 }

@@ -14,7 +14,7 @@
  * struct signals - SIGINT, SIGTERM, SIGHUP and SIGQUIT, but for ignored ones, and SIGCHLD
  * @set:	those that are held back
  * @old:	the mask before
- * @fd:		can be read while one of them is there
+ * @fd:		can be read while one of them is there; -1 without signals_attend()
  * @caught:	the one that has asked us to end; 0 for none
  * @child:	a command that runs for us: it is told in our place; 0 for none
  * @deaf:	a signal could not be sent to it
@@ -32,7 +32,7 @@ struct signals {
 	int status;
 };
 
-int signals_begin(struct signals *signals);
+int signals_begin(struct signals *signals, bool attends);
 bool signals_attend(struct signals *signals);
 int signals_send(struct signals *signals, int number);
 void signals_unblock(const struct signals *signals);

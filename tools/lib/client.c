@@ -91,7 +91,7 @@ static __u64 now_ms(void)
 static int open_at_last(const char *device)
 {
 	const struct timespec step = { .tv_nsec = CLOSED_STEP * 1000000L };
-	__u64 began = now_ms();
+	__u64 began = 0;
 	int fd;
 
 	for (;;) {
@@ -101,6 +101,8 @@ static int open_at_last(const char *device)
 			fd = open_device(device);
 		if (fd >= 0 || !is_reload(fd))
 			return fd;
+		if (!began)
+			began = now_ms();
 		if (now_ms() - began >= CLOSED_WAIT)
 			return -EUNATCH;
 		if (nanosleep(&step, NULL))
