@@ -77,7 +77,9 @@ FILENAME ~ /\.[1-9]$/ {
 	} else if (block) {
 		if (text == "")
 			first = FNR
-		text = text (text == "" ? "" : "\n+\t") $0
+		line = $0
+		gsub(/\\e/, "\\", line)
+		text = text (text == "" ? "" : "\n+\t") line
 	}
 	next
 }

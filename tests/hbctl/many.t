@@ -241,6 +241,62 @@ awk 'BEGIN { for (i = 0; i < 10000; i++) printf "put many/%d %d\n", i, i }' >"$t
 is 'batch of 10000 puts exits with 0' 0 '' '' on batch "$temporary/puts"
 is 'rm --prefix removes the entries that the batch has put' 0 10000 '' on rm --prefix many/
 
+# batch --reply, as the coprocess of a loop
+printf 'x\n\n' | on put newline
+hbctl create replied --ttl 1h --pinned --when-full reject
+mkfifo "$temporary/asked" "$temporary/replies"
+hbctl -b lines batch --reply <"$temporary/asked" >"$temporary/replies" 2>"$temporary/errors" &
+coprocess=$!
+exec 8>"$temporary/asked" 9<"$temporary/replies"
+
+# reply NAME LINE REPLY - give the coprocess a line, and compare what it answers before the next one.
+reply() {
+	printf '%s\n' "$2" >&8
+	answer=nothing
+	IFS= read -r answer <&9
+	[ "$answer" = "$3" ] && answer='' || answer="expected $3, found $answer"
+	result "batch --reply: $1" "$answer"
+}
+reply 'a put prints nothing' "put r 'a b${tab}c'" "0$tab"
+reply 'a value is escaped' 'get r' "0${tab}a b\\tc"
+reply 'the last newline of a value is left out' 'get newline' "0${tab}x\\n"
+reply 'the number that is printed is the reply' 'incr loops 3' "0${tab}3"
+reply 'a miss is a reply, without FILE:LINE, and the next line is run' 'get zz' \
+	"1${tab}hbctl: there is no entry 'zz' in belt 'lines'"
+reply 'several lines are one' 'get r zz loops' \
+	"1${tab}r\\ta b\\\\tc\\nhbctl: there is no entry 'zz' in belt 'lines'\\nloops\\t3"
+reply 'an empty line has a reply' '' "0$tab"
+reply 'a comment has a reply' '# none' "0$tab"
+reply 'wrong quoting is a reply' "get 'r" "2${tab}hbctl: a ' is not closed"
+reply 'wrong usage is a reply' 'has' "2${tab}hbctl: has: an operand is missing: has KEY (see 'hbctl help has')"
+reply 'an error as JSON is a reply' 'has --json' \
+	"2$tab{\"error\":\"has: an operand is missing: has KEY (see 'hbctl help has')\",\"errno\":null}"
+reply 'a command of the object that is loaded answers' 'keys loops' "0${tab}loops"
+reply 'a command of the program itself does so after it' 'get loops' "0${tab}3"
+reply 'what COMMAND prints is no reply' 'lock job -b replied -- echo under the lock' "0$tab"
+reply 'the status of a COMMAND that is missing is a reply' 'lock job -b replied -- /nonexistent' "127$tab"
+exec 8>&-
+IFS= read -r answer <&9 || answer="at the end: $answer"
+result 'batch --reply ends after the last line' "$([ "$answer" = 'at the end: ' ] || echo "found $answer")"
+exec 9<&-
+wait $coprocess
+status=$?
+cp "$temporary/errors" "$temporary/out"
+printf '%s\n' 'under the lock' "hbctl: cannot run '/nonexistent': No such file or directory" \
+	>"$temporary/wanted"
+result 'a COMMAND of batch --reply prints on stderr' "$(same)"
+result 'batch --reply exits with the largest status' "$(check_status 127)"
+# shellcheck disable=SC2016 # bash expands it
+is 'a loop of bash has a coprocess' 0 '0 100' '' /usr/bin/bash -c '
+	coproc HBCTL { hbctl -b lines batch --reply; }
+	for ((i = 0; i < 100; i++)); do
+		echo "incr looped" >&"${HBCTL[1]}"
+		read -r -u "${HBCTL[0]}" status value || exit
+	done
+	echo "$status $value"'
+is 'batch --reply to a full device exits with 4' 4 '' 'cannot write the output: *' \
+	sh -c 'echo size | hbctl -b lines batch --reply >/dev/full'
+
 # doctor: the guest has no udev rule, no /boot and no memory controller
 chmod 600 /dev/hashbelt
 before=$(cat /sys/module/hashbelt/parameters/max_bytes)

@@ -63,6 +63,6 @@ enum status cmd_advance(struct request *request);
 /* Runs a command of a batch; the first of the arguments is the name of the program. */
 typedef enum status batch_function(const struct request *batch, int argc, char **argv);
 
-enum status batch_run(const struct request *request, batch_function *run);
+enum status batch_run(struct request *request, batch_function *run);
 
 #endif /* HBCTL_CMD_H */

@@ -44,7 +44,7 @@ enum status cmd_destroy(struct request *request)
 /* Commands that are a call without an argument. */
 static enum status control(struct request *request, int (*call)(struct hashbelt *handle))
 {
-	enum status status = request_bind(request);
+	enum status status = request_bind_briefly(request);
 	int err;
 
 	if (status)
@@ -120,7 +120,7 @@ enum status cmd_advance(struct request *request)
 	if (err || !ms)
 		return fail_usage(request, "%s is not from 1ms to %llums (50903d)", text,
 				  HASHBELT_TTL_MAX_MS);
-	status = request_bind(request);
+	status = request_bind_briefly(request);
 	if (status)
 		return status;
 	err = hashbelt_advance(request->handle, ms);
@@ -138,7 +138,7 @@ enum status cmd_advance(struct request *request)
  */
 enum status cmd_size(struct request *request)
 {
-	enum status status = request_bind(request);
+	enum status status = request_bind_briefly(request);
 	struct json object;
 	struct hashbelt_info info;
 	int err;

@@ -160,7 +160,7 @@ enum status cmd_incr(struct request *request)
 	if (!status)
 		status = take_addition(request, &sum, &item);
 	if (!status)
-		status = request_bind(request);
+		status = request_bind_briefly(request);
 	if (status)
 		return status;
 	err = hashbelt_add_item(request->handle, key.bytes, key.len, &sum, &item);

@@ -156,6 +156,12 @@ static enum status take_put_options(const struct request *request, struct hashbe
 	return STATUS_DONE;
 }
 
+/* Entries of --hold are bound to the handle. */
+static enum status bind_for_put(struct request *request, const struct hashbelt_item *item)
+{
+	return item->how & HASHBELT_BOUND ? request_bind(request) : request_bind_briefly(request);
+}
+
 static enum status put_one(struct request *request, const struct hashbelt_item *item)
 {
 	struct value value = { 0 };
@@ -166,7 +172,7 @@ static enum status put_one(struct request *request, const struct hashbelt_item *
 	if (!status)
 		status = take_value(request, &value);
 	if (!status)
-		status = request_bind(request);
+		status = bind_for_put(request, item);
 	if (!status)
 		status = do_put(request, &key, value.bytes, value.len, item);
 	value_free(&value);
@@ -207,7 +213,7 @@ static enum status put_pairs(struct request *request, const struct hashbelt_item
 		return fail(STATUS_ERROR, "out of memory");
 	status = take_pairs(request, item, keys);
 	if (!status)
-		status = request_bind(request);
+		status = bind_for_put(request, item);
 	for (i = 0; status <= STATUS_NO && i < request->count; i += 2) {
 		value = request->operands[i + 1];
 		status = do_put(request, &keys[i / 2], value, strlen(value), item);
@@ -284,7 +290,7 @@ static enum status do_keys(struct request *request, const struct hashbelt_item *
 
 	status = request_keys(request, &keys);
 	if (!status)
-		status = request_bind(request);
+		status = request_bind_briefly(request);
 	for (i = 0; status <= STATUS_NO && i < request->count; i++) {
 		status = one(request, &keys[i], item);
 		worst = status > worst ? status : worst;
@@ -417,7 +423,7 @@ enum status cmd_has(struct request *request)
 
 	status = request_key(request, 0, &key);
 	if (!status)
-		status = request_bind(request);
+		status = request_bind_briefly(request);
 	if (status)
 		return status;
 	err = hashbelt_get(request->handle, key.bytes, key.len, NULL, 0, &item);
@@ -486,7 +492,7 @@ enum status cmd_expire(struct request *request)
 
 	status = request_key(request, 0, &key);
 	if (!status)
-		status = request_bind(request);
+		status = request_bind_briefly(request);
 	if (status)
 		return status;
 	err = hashbelt_expire(request->handle, key.bytes, key.len);

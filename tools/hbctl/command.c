@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "account.h"
 #include "command.h"
@@ -56,6 +57,21 @@ static int cause;
 void fail_as_json(bool json)
 {
 	is_json = json;
+}
+
+/**
+ * fail_in_child() - print errors of a child on standard error, not in the reply of a batch
+ *
+ * Context: in the child, which ends without flushing files.
+ */
+void fail_in_child(void)
+{
+	FILE *file = fileno(stderr) < 0 ? fdopen(STDERR_FILENO, "w") : NULL;
+
+	if (!file)
+		return;
+	setvbuf(file, NULL, _IONBF, 0);
+	stderr = file;
 }
 
 /**
@@ -599,4 +615,51 @@ enum status request_bind(struct request *request)
 	if (status)
 		return status;
 	return err ? fail_bind(request, err) : STATUS_DONE;
+}
+
+/* Where the batch keeps a handle between lines; NULL if the line may not use that one. */
+static struct hashbelt **kept_handle(const struct request *request)
+{
+	const struct request *batch = request->batch;
+
+	if (!batch || request->values[OPTION_DEVICE] != batch->values[OPTION_DEVICE])
+		return NULL;
+	return batch->kept;
+}
+
+/**
+ * request_bind_briefly() - bind to the request's belt, and leave nothing at the handle
+ * @request:	the request; gets its @handle
+ *
+ * In a batch, the handle may be that of a line before: it is bound anew, as one that was opened.
+ *
+ * Return: as request_bind().
+ */
+enum status request_bind_briefly(struct request *request)
+{
+	struct hashbelt **kept = kept_handle(request);
+	int err;
+
+	request->is_brief = true;
+	if (!kept || !*kept)
+		return request_bind(request);
+	request->handle = *kept;
+	*kept = NULL;
+	err = request_bind_again(request);
+	return err ? fail_bind(request, err) : STATUS_DONE;
+}
+
+/**
+ * request_close() - close the request's handle, or leave it to the next line of the batch
+ * @request:	the request
+ */
+void request_close(struct request *request)
+{
+	struct hashbelt **kept = request->is_brief ? kept_handle(request) : NULL;
+
+	if (kept && !*kept)
+		*kept = request->handle;
+	else
+		hashbelt_close(request->handle);
+	request->handle = NULL;
 }

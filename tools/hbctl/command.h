@@ -130,6 +130,8 @@ struct command {
  * @command_line: the words behind them and a --, ended by NULL; NULL if there are
  *		none
  * @batch:	the request of the batch that the command belongs to; NULL outside of one
+ * @kept:	of a batch: where its lines leave a handle to the next one; NULL: they do not
+ * @is_brief:	nothing stays at the handle when the command has ended
  * @handle:	from request_open(), request_bind() or request_try_bind(); NULL before
  */
 struct request {
@@ -145,6 +147,8 @@ struct request {
 	char **arguments;
 	char **command_line;
 	const struct request *batch;
+	struct hashbelt **kept;
+	bool is_brief;
 	struct hashbelt *handle;
 };
 
@@ -176,11 +180,14 @@ enum status request_belt_owner(struct request *request);
 enum status request_without_owner(const struct request *request);
 enum status request_open(struct request *request);
 enum status request_bind(struct request *request);
+enum status request_bind_briefly(struct request *request);
+void request_close(struct request *request);
 enum status request_try_bind(struct request *request, int *err);
 int request_bind_again(const struct request *request);
 enum status fail_bind(const struct request *request, int err);
 
 void fail_as_json(bool json);
+void fail_in_child(void);
 void fail_cause(int err);
 void fail_at(const char *file, unsigned long line);
 __printf(2, 3)

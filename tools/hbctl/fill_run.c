@@ -52,6 +52,7 @@ static void become_command(char **line, int output, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(STATUS_ERROR);
+	fail_in_child();
 	if (dup2(output, STDOUT_FILENO) >= 0)
 		execvp(line[0], line);
 	err = errno;

@@ -139,6 +139,7 @@ static const struct option_spec release_options[] = {
 
 static const struct option_spec batch_options[] = {
 	{ "keep-going", 'k', NULL, "go on after a command that fails" },
+	{ "reply", 'r', NULL, "answer each line by STATUS<TAB>OUTPUT in a line, and go on" },
 	{ 0 },
 };
 
@@ -309,6 +310,9 @@ static const struct command script_commands[] = {
 	  "backslashes; # begins a comment. There are no variables, patterns and pipes: a line "
 	  "with one of $`;&|<>() outside of quotes is refused. Errors name FILE:LINE. Options of "
 	  "all commands that batch is given hold for each line that does not give another one.\n"
+	  "With --reply, a program that runs hbctl as a coprocess writes a line and reads a line: the "
+	  "exit status, and what the command has printed, or its error, escaped as by dump and without the "
+	  "newline at its end. A program that the command runs writes to standard error.\n"
 	  "Exit status: the largest one of the commands.",
 	  cmd_batch, NULL },
 	{ "version", "", 0, 0, HASHBELT_CALL_OPEN, no_options,
@@ -476,7 +480,7 @@ static enum status dispatch(struct request *request)
 		status = request_belt_owner(request);
 	if (!status)
 		status = request->command->run(request);
-	hashbelt_close(request->handle);
+	request_close(request);
 	return status;
 }
 

@@ -180,6 +180,7 @@ static void become(const struct run *run, pid_t parent, char **command)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(STATUS_ERROR);
+	fail_in_child();
 	if (is_shared(run))
 		share(run);
 	snprintf(text, sizeof(text), "%llu", run->token);
