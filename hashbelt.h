@@ -56,7 +56,7 @@ enum hashbelt_op {
 /* Conditions and modifiers of an item (@how). */
 #define HASHBELT_IF_ABSENT	0x01	/* put: EEXIST if present; lock: EALREADY */
 #define HASHBELT_IF_PRESENT	0x02	/* put, add: ENOENT if absent */
-#define HASHBELT_IF_VERSION	0x04	/* put, remove: ESTALE if it has another version */
+#define HASHBELT_IF_VERSION	0x04	/* put, remove, touch: ESTALE if it has another one */
 #define HASHBELT_AND_TOUCH	0x08	/* get: set the deadline as well */
 #define HASHBELT_NO_REFRESH	0x10	/* get: leave deadline and counters of gets alone */
 #define HASHBELT_NO_VALUE	0x20	/* get: all but the value's bytes */
@@ -65,6 +65,10 @@ enum hashbelt_op {
 #define HASHBELT_TO_WINDOW	0x100	/* get: asks for a slot in the belt's window */
 #define HASHBELT_FLOOR		0x200	/* add: a sum below @version is @version */
 #define HASHBELT_LEAVE_STALE	0x400	/* remove: the value stays, as one that has expired */
+#define HASHBELT_IF_LASTING	0x800	/* touch, expire: EALREADY if it has a deadline */
+#define HASHBELT_IF_EXPIRING	0x1000	/* touch, expire: EALREADY if it has none */
+#define HASHBELT_IF_LATER	0x2000	/* touch: EALREADY unless its deadline gets later */
+#define HASHBELT_IF_SOONER	0x4000	/* touch: EALREADY unless its deadline gets earlier */
 
 /**
  * struct hashbelt_item - one operation on one key
@@ -87,14 +91,14 @@ enum hashbelt_op {
  * @version:	with HASHBELT_IF_VERSION: the version that the entry must have; with
  *		HASHBELT_IF_LEASE: the token of the fill lease; not both. With
  *		HASHBELT_FLOOR: the least sum, as a number with a sign.
- *		Returned: the entry's version; with EEXIST and ESTALE that of the
- *		present entry, 0 if there is none
+ *		Returned: the entry's version; with EEXIST, ESTALE and EALREADY that of
+ *		the present entry, 0 if there is none
  * @op:		in a batch: one of enum hashbelt_op. Else 0
  * @result:	in a batch, returned: 0 or a negative errno
  * @reserved:	pass 0
  *
  * An operation leaves the returned fields that it does not use as they were. Errors: ENOENT (no
- * such entry), EEXIST, ESTALE (the condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG (the
+ * such entry), EEXIST, ESTALE, EALREADY (the condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG (the
  * key's length), EMSGSIZE (the value's length), ENOSPC (a limit of the belt or the module),
  * EDQUOT (the memory limit of the belt's owner), ENOMEM, EPERM (this descriptor lacks the
  * right), EIDRM (the belt was destroyed), of add EBADMSG (the present value is no number, or one
@@ -118,6 +122,12 @@ enum hashbelt_op {
  * fill leases. An entry that is put while it goes on may keep its own deadline. ENOENT: none is
  * bound. It does not count as use of the entries when the belt evicts, and costs time by the number
  * of what is bound; EINTR if a signal ends the process meanwhile.
+ *
+ * The conditions of a touch and of EXPIRE are checked in one step with the change, also against
+ * touches and gets that refresh. All that are given have to hold. An entry that does not expire has
+ * the latest deadline: HASHBELT_IF_LATER never holds for it. Conditions that exclude each other are
+ * refused (EINVAL): HASHBELT_IF_LASTING with another one on the deadline, and HASHBELT_IF_LATER
+ * with HASHBELT_IF_SOONER. Those on the deadline need HASHBELT_MAY_READ.
  *
  * A remove with HASHBELT_LEAVE_STALE lets the entry expire now, and leaves it in the belt for the
  * belt's grace time, for FILL with HASHBELT_STALE. It ends the fill lease of the key, as any

@@ -282,9 +282,12 @@ EXPORT_SYMBOL_GPL(hashbelt_miss);
  * @belt:	the belt
  * @key:	the key
  * @key_len:	its length
- * @item:	@ttl_ms. Returned: @flags, @ttl_ms and @version
+ * @item:	@ttl_ms; @how: 0, or the conditions of a touch, HASHBELT_IF_VERSION with @version.
+ *		Returned: @flags, @ttl_ms and @version
  *
- * Context: may sleep. Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long; -EIDRM.
+ * Context: may sleep. Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long, or for
+ * conditions that exclude each other; -ESTALE if the version differs; -EALREADY if a condition on
+ * the deadline does not hold; -EIDRM.
  */
 int hashbelt_touch(struct hashbelt_belt *belt, const void *key, u32 key_len,
 		   struct hashbelt_item *item)
@@ -324,7 +327,7 @@ EXPORT_SYMBOL_GPL(hashbelt_remove);
  */
 int hashbelt_expire(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
-	return hb_expire_key(belt, key, key_len);
+	return hb_expire_key(belt, key, key_len, 0);
 }
 EXPORT_SYMBOL_GPL(hashbelt_expire);
 

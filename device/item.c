@@ -212,7 +212,8 @@ static int add(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64
 /**
  * struct operation - an operation on one key
  * @how:	the conditions and modifiers that it allows
- * @needs:	the rights that it needs: HASHBELT_MAY_*; with HASHBELT_AND_TOUCH that to write, too
+ * @needs:	the rights that it needs: HASHBELT_MAY_*; with HASHBELT_AND_TOUCH that to write,
+ *		too; with a condition on the deadline that to read, too
  */
 struct operation {
 	u32 how;
@@ -227,9 +228,9 @@ static const struct operation operations[] = {
 		MAY(READ),
 	},
 	[HASHBELT_OP_PUT] = { HB_PUT_CONDITIONS | HASHBELT_BOUND, MAY(WRITE) },
-	[HASHBELT_OP_TOUCH] = { HASHBELT_BOUND, MAY(WRITE) },
+	[HASHBELT_OP_TOUCH] = { HASHBELT_BOUND | HB_TOUCH_CONDITIONS, MAY(WRITE) },
 	[HASHBELT_OP_REMOVE] = { HASHBELT_IF_VERSION | HASHBELT_LEAVE_STALE, MAY(WRITE) },
-	[HASHBELT_OP_EXPIRE] = { 0, MAY(WRITE) },
+	[HASHBELT_OP_EXPIRE] = { HB_EXPIRE_CONDITIONS, MAY(WRITE) },
 	/* The sum tells the previous value. */
 	[HASHBELT_OP_ADD] = { HASHBELT_IF_PRESENT | HASHBELT_FLOOR, MAY(READ) | MAY(WRITE) },
 };
@@ -254,9 +255,11 @@ static int check_item(const struct hb_session *session, const struct hashbelt_it
 	needs = operation->needs;
 	if (item->how & HASHBELT_AND_TOUCH)
 		needs |= HASHBELT_MAY_WRITE;
+	if (item->how & HB_DEADLINE_CONDITIONS)
+		needs |= HASHBELT_MAY_READ;
 	if ((session->access & needs) != needs)
 		return hb_session_deny(session, needs);
-	if (!item->key_len && op == HASHBELT_OP_TOUCH && item->how)
+	if (!item->key_len && op == HASHBELT_OP_TOUCH && item->how == HASHBELT_BOUND)
 		return NO_KEY;
 	return hb_check_key(item->key_len);
 }
@@ -276,13 +279,14 @@ static int do_key(struct hashbelt_belt *belt, struct hashbelt_item *item, u32 op
 		return hb_get(belt, item, key, HB_GET_ANY);
 	case HASHBELT_OP_TOUCH:
 		/* With HASHBELT_BOUND there is no key. */
-		return item->how ? -EINVAL : hb_touch(belt, key, item->key_len, item);
+		return item->how & HASHBELT_BOUND ? -EINVAL :
+						    hb_touch(belt, key, item->key_len, item);
 	case HASHBELT_OP_REMOVE:
 		return hb_remove(belt, key, item->key_len, item);
 	case HASHBELT_OP_ADD:
 		return add(belt, item, key);
 	default:
-		return hb_expire_key(belt, key, item->key_len);
+		return hb_expire_key(belt, key, item->key_len, item->how);
 	}
 }
 
@@ -320,7 +324,7 @@ noinline int hb_item(struct hb_session *session, struct hashbelt_item *item, u32
 /* After these results the item is copied out. */
 static bool returns_item(int err)
 {
-	return !err || err == -ERANGE || err == -EEXIST || err == -ESTALE;
+	return !err || err == -ERANGE || err == -EEXIST || err == -ESTALE || err == -EALREADY;
 }
 
 /* Copies the key of a get in. False, after a page fault for instance: no part of it is left. */

@@ -8,6 +8,83 @@
 #include "get.h"
 #include "key.h"
 
+/* Whether conditions on a deadline exclude each other. */
+static bool excludes(u32 how)
+{
+	return (how & HASHBELT_IF_LASTING &&
+		how & HB_DEADLINE_CONDITIONS & ~HASHBELT_IF_LASTING) ||
+	       (how & HASHBELT_IF_LATER && how & HASHBELT_IF_SOONER);
+}
+
+/* Whether the conditions hold for a change from the deadline @is to @to. */
+static bool deadline_allows(u32 how, u64 is, u64 to)
+{
+	return !(how & HASHBELT_IF_LASTING && is != HB_NEVER) &&
+	       !(how & HASHBELT_IF_EXPIRING && is == HB_NEVER) &&
+	       !(how & HASHBELT_IF_LATER && to <= is) && !(how & HASHBELT_IF_SOONER && to >= is);
+}
+
+/*
+ * Sets the deadline of an entry if the conditions hold for the one that it has in that moment:
+ * readers without the lock may store a later one meanwhile. The entry leaves the window, which
+ * shows its deadline. Return: 0; -EALREADY; -ENOENT, a reader with a later time has sealed it. Under
+ * the shard's lock.
+ */
+static int move_if(struct hb_shard *shard, struct hashbelt_entry *entry, u32 how, u64 now, u64 to)
+{
+	s64 word = atomic64_read(&entry->node.deadline);
+
+	lockdep_assert_held(&shard->lock);
+	hb_window_remove(shard, entry);
+	do {
+		if (word <= (s64)now || word & HB_SEALED)
+			return -ENOENT;
+		if (!deadline_allows(how, word, to))
+			return -EALREADY;
+	} while (!atomic64_try_cmpxchg(&entry->node.deadline, &word, to));
+	if (word > (s64)to) {
+		hb_wheel_del(&shard->wheel, &entry->node);
+		hb_schedule(shard, entry, now);
+	}
+	return 0;
+}
+
+/* A touch with conditions. */
+static int touch_if(struct hashbelt_belt *belt, const void *key, u32 key_len,
+		    struct hashbelt_item *item)
+{
+	u32 hash = hb_hash(belt, key, key_len);
+	struct hb_shard *shard = hb_shard_of(belt, hash);
+	struct hashbelt_entry *entry;
+	u64 now, to, wanted = item->version;
+	int err;
+
+	if (excludes(item->how))
+		return -EINVAL;
+	hb_make_levels(belt, hash, item->ttl_ms);
+	spin_lock(&shard->lock);
+	now = hb_clock_now(&belt->clock);
+	to = hb_deadline_of(belt, now, item->ttl_ms);
+	entry = hb_find_live(shard, hash, key, key_len, now);
+	err = entry ? 0 : belt->dead ? -EIDRM : -ENOENT;
+	if (entry)
+		item->version = entry->version;
+	if (entry && item->how & HASHBELT_IF_VERSION && wanted != entry->version)
+		err = -ESTALE;
+	if (!err)
+		err = move_if(shard, entry, item->how, now, to);
+	if (!err) {
+		if (hb_evicts(belt))
+			hb_set_read(entry);
+		item->flags = entry->flags;
+		item->ttl_ms = hb_ms_left(to, now);
+	}
+	spin_unlock(&shard->lock);
+	if (!err)
+		hb_count(belt, HASHBELT_STAT_TOUCHES);
+	return err;
+}
+
 /* Gives an entry a new deadline: hashbelt_touch(). Context: may sleep. */
 int hb_touch(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item)
 {
@@ -18,6 +95,8 @@ int hb_touch(struct hashbelt_belt *belt, const void *key, u32 key_len, struct ha
 
 	if (!hb_ttl_is_plain(item->ttl_ms))
 		return -EINVAL;
+	if (unlikely(item->how))
+		return touch_if(belt, key, key_len, item);
 	hb_make_levels(belt, hash, item->ttl_ms);
 	rcu_read_lock();
 	do {
@@ -223,27 +302,49 @@ int hb_remove(struct hashbelt_belt *belt, const void *key, u32 key_len, struct h
 	return err;
 }
 
-/* Expires an entry now, through the handler: hashbelt_expire(). */
-int hb_expire_key(struct hashbelt_belt *belt, const void *key, u32 key_len)
+/*
+ * Claims an entry as expired if the conditions hold for its deadline in that moment. Under the
+ * shard's lock.
+ */
+static bool claim_if(struct hashbelt_entry *entry, u32 how)
+{
+	s64 word = atomic64_read(&entry->node.deadline);
+
+	do {
+		if (!deadline_allows(how, hb_deadline(word), 0))
+			return false;
+	} while (!atomic64_try_cmpxchg(&entry->node.deadline, &word,
+				       HB_CLAIMED | hb_deadline(word) | HASHBELT_EXPIRED));
+	return true;
+}
+
+/* Expires an entry now, through the handler, with conditions on its deadline: hashbelt_expire(). */
+int hb_expire_key(struct hashbelt_belt *belt, const void *key, u32 key_len, u32 how)
 {
 	u32 hash = hb_hash(belt, key, key_len);
 	struct hb_shard *shard = hb_shard_of(belt, hash);
 	struct hashbelt_entry *entry;
+	int err = 0;
 	u64 now;
 
+	if (excludes(how))
+		return -EINVAL;
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
 	entry = hb_find_live(shard, hash, key, key_len, now);
 	if (entry) {
 		hb_window_remove(shard, entry);
-		hb_node_claim(&entry->node, HASHBELT_EXPIRED);
-		hb_wheel_del(&shard->wheel, &entry->node);
-		hb_expire(shard, entry, now);
+		if (claim_if(entry, how)) {
+			hb_wheel_del(&shard->wheel, &entry->node);
+			hb_expire(shard, entry, now);
+		} else {
+			err = -EALREADY;
+		}
 	}
-	if (shard->fills)
+	if (shard->fills && !err)
 		hb_fill_invalidate(shard, hash, key, key_len, now);
 	spin_unlock(&shard->lock);
 	if (!entry)
 		return hb_is_dead(belt) ? -EIDRM : -ENOENT;
-	return 0;
+	return err;
 }

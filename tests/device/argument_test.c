@@ -104,9 +104,11 @@ static void test_items(void)
 	test_item("put", HASHBELT_IOC_PUT,
 		  HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION |
 		  HASHBELT_IF_LEASE | HASHBELT_BOUND);
-	test_item("touch", HASHBELT_IOC_TOUCH, HASHBELT_BOUND);
+	test_item("touch", HASHBELT_IOC_TOUCH,
+		  HASHBELT_BOUND | HASHBELT_IF_VERSION | HASHBELT_IF_LASTING |
+		  HASHBELT_IF_EXPIRING | HASHBELT_IF_LATER | HASHBELT_IF_SOONER);
 	test_item("remove", HASHBELT_IOC_REMOVE, HASHBELT_IF_VERSION | HASHBELT_LEAVE_STALE);
-	test_item("expire", HASHBELT_IOC_EXPIRE, 0);
+	test_item("expire", HASHBELT_IOC_EXPIRE, HASHBELT_IF_LASTING | HASHBELT_IF_EXPIRING);
 }
 
 static void test_value_len(void)
@@ -157,6 +159,20 @@ static void test_contradictions(void)
 	item.how = HASHBELT_AND_TOUCH | HASHBELT_NO_REFRESH;
 	refused(call(belt, HASHBELT_IOC_GET, &item), EINVAL,
 		"get with HASHBELT_AND_TOUCH and HASHBELT_NO_REFRESH");
+	item.how = HASHBELT_IF_LASTING | HASHBELT_IF_EXPIRING;
+	refused(call(belt, HASHBELT_IOC_TOUCH, &item), EINVAL,
+		"touch with HASHBELT_IF_LASTING and HASHBELT_IF_EXPIRING");
+	refused(call(belt, HASHBELT_IOC_EXPIRE, &item), EINVAL,
+		"expire with HASHBELT_IF_LASTING and HASHBELT_IF_EXPIRING");
+	item.how = HASHBELT_IF_LATER | HASHBELT_IF_SOONER;
+	refused(call(belt, HASHBELT_IOC_TOUCH, &item), EINVAL,
+		"touch with HASHBELT_IF_LATER and HASHBELT_IF_SOONER");
+	item.how = HASHBELT_BOUND | HASHBELT_IF_EXPIRING;
+	refused(call(belt, HASHBELT_IOC_TOUCH, &item), EINVAL,
+		"touch of a key with HASHBELT_BOUND and HASHBELT_IF_EXPIRING");
+	item.key_len = 0;
+	refused(call(belt, HASHBELT_IOC_TOUCH, &item), EINVAL,
+		"touch without a key with HASHBELT_BOUND and HASHBELT_IF_EXPIRING");
 }
 
 static void test_batch(void)

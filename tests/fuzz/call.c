@@ -38,14 +38,17 @@
 #define PUT_BITS	(HASHBELT_IF_ABSENT | HASHBELT_IF_PRESENT | HASHBELT_IF_VERSION | \
 			 HASHBELT_BOUND | HASHBELT_IF_LEASE)
 #define ADD_BITS	(HASHBELT_IF_PRESENT | HASHBELT_FLOOR)
+#define EXPIRE_BITS	(HASHBELT_IF_LASTING | HASHBELT_IF_EXPIRING)
+#define TOUCH_BITS	(EXPIRE_BITS | HASHBELT_IF_LATER | HASHBELT_IF_SOONER | \
+			 HASHBELT_IF_VERSION | HASHBELT_BOUND)
 #define REMOVE_BITS	(HASHBELT_IF_VERSION | HASHBELT_LEAVE_STALE)
 
 static const struct field get_fields[] = ITEM(VALUE_OF(BUFFER), GET_BITS);
 static const struct field put_fields[] = ITEM(VALUE_OF(VALUE), PUT_BITS);
 static const struct field add_fields[] = ITEM(VALUE_OF(SUM), ADD_BITS);
 static const struct field remove_fields[] = ITEM(NO_VALUE, REMOVE_BITS);
-static const struct field touch_fields[] = ITEM(NO_VALUE, HASHBELT_BOUND);
-static const struct field key_fields[] = ITEM(NO_VALUE, 0);
+static const struct field touch_fields[] = ITEM(NO_VALUE, TOUCH_BITS);
+static const struct field key_fields[] = ITEM(NO_VALUE, EXPIRE_BITS);
 
 static const struct field fill_fields[] = {
 	POINTER(hashbelt_fill, item.key, KEY, item.key_len),
