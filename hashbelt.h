@@ -157,7 +157,8 @@ struct hashbelt_item {
  * @value:	the number that an absent entry counts as. Returned: the sum
  *
  * The entry's value is the number in decimal, which a put may have stored as well: an
- * optional '-' and 1 to 19 digits. An addition is a put: it makes a new version, and
+ * optional '-' and 1 to 19 digits, with no zero before another digit and no '-' before
+ * 0. An addition is a put: it makes a new version, and
  * unbinds the entry from a descriptor; but @flags of the item stay. It needs
  * HASHBELT_MAY_READ and HASHBELT_MAY_WRITE.
  *

@@ -15,7 +15,10 @@
 /* Most characters of a number in decimal, its sign included. */
 #define DIGITS_MAX	20
 
-/* Reads a number: '-' if it is negative, and 1 to 19 digits. Else returns -EBADMSG. */
+/*
+ * Reads a number: '-' if it is negative, and 1 to 19 digits. A zero before further digits is no
+ * part of a number, and neither is '-' before 0. Else returns -EBADMSG.
+ */
 static int parse(const u8 *text, u32 len, s64 *number)
 {
 	bool negative = len && *text == '-';
@@ -23,6 +26,8 @@ static int parse(const u8 *text, u32 len, s64 *number)
 	u32 i;
 
 	if (len <= negative || len - negative >= DIGITS_MAX)
+		return -EBADMSG;
+	if (text[negative] == '0' && len > 1)
 		return -EBADMSG;
 	for (i = negative; i < len; i++) {
 		if (text[i] < '0' || text[i] > '9')
