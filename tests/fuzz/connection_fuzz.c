@@ -31,7 +31,9 @@ static int fuzz_clock(clockid_t clock, struct timespec *now)
 
 #include "auth.h"
 #include "connection.h"
+#include "listen.h"
 #include "log.h"
+#include "protocol.h"
 
 #define REPLIES_MAX	(4 << 20)
 #define INPUT_MAX	2000	/* a longer line without an end is closed, bytes */
@@ -134,6 +136,8 @@ static const struct options options = {
 	.dump = true,
 };
 
+static const struct listener listener = { .local = true, .protocol = &protocol_memcached };
+
 static void must_be(bool good, const char *what)
 {
 	if (good)
@@ -201,7 +205,7 @@ static void talk(struct worker *worker, const uint8_t *data, size_t size, size_t
 	replies->length = 0;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair))
 		abort();
-	must_be(connection_open(worker, pair[0], false, false), "a connection is opened");
+	must_be(connection_open(worker, pair[0], &listener), "a connection is opened");
 	if (!send_part(worker, pair[1], data, first, replies)) {
 		for (i = first; by_byte && i < size; i++)
 			if (send_part(worker, pair[1], data + i, 1, replies))

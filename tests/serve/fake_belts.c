@@ -598,13 +598,13 @@ const char *belt_name(const struct belt *belt)
 const char *belt_reason(struct belt *belt, int err, char *text)
 {
 	if (!belt)
-		return "SERVER_ERROR no belt has such a name";
+		return "no belt has such a name";
 	if (err == -ENOSPC)
-		return "SERVER_ERROR out of memory storing object";
+		return "out of memory storing object";
 	if (err == -EIDRM)
-		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR belt %s does not exist", belt->name);
+		snprintf(text, BELT_REASON_SIZE, "belt %s does not exist", belt->name);
 	else
-		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR %s", strerror(-err));
+		snprintf(text, BELT_REASON_SIZE, "%s", strerror(-err));
 	return text;
 }
 

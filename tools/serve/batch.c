@@ -15,6 +15,7 @@
 
 #include "batch.h"
 #include "options.h"
+#include "parser.h"
 
 /* Room that a get offers at least and at most at first, bytes. Little room keeps replies close. */
 #define GUESS_MIN	256
@@ -191,7 +192,7 @@ struct reply *batch_reply(struct work *work,
 	reply->item = work->items;
 	reply->prefix = 0;
 	reply->is_last = true;
-	reply->is_store = false;
+	reply->settle = NULL;
 	return reply;
 }
 
@@ -253,35 +254,17 @@ bool is_full(int err)
 	return err == -ENOSPC || err == -EDQUOT || err == -ENOMEM;
 }
 
-/*
- * A set that failed removes the old value, so that no client takes it for the new one. An md that
- * finds no room for an empty value, or no entry, is a remove, which ends a fill of the key as well.
- * A cas whose number is no version may name a fill lease.
+/**
+ * batch_settle() - let the last reply make another operation if its own fails
+ * @work:	the work
+ * @settle:	makes it
  */
-static void settle(struct work *work, const struct request *request, struct hashbelt_item *item)
+void batch_settle(struct work *work,
+		  void (*settle)(struct work *work, const struct reply *reply,
+				 struct hashbelt_item *item))
 {
-	struct hashbelt_item again = *item;
-
-	if (request->command == COMMAND_META_DELETE &&
-	    (is_full(item->result) || item->result == -ENOENT)) {
-		item->op = HASHBELT_OP_REMOVE;
-		item->how &= HASHBELT_IF_VERSION;
-		item->result = 0;
-		belt_batch(work->belt, item, 1);
-	} else if (is_full(item->result) &&
-		   (request->stores == COMMAND_SET || request->command == COMMAND_META_SET)) {
-		again = hashbelt_item(HASHBELT_OP_REMOVE, (void *)(uintptr_t)item->key,
-				      item->key_len, NULL, 0);
-		belt_batch(work->belt, &again, 1);
-	} else if (request->stores == COMMAND_CAS &&
-		   (item->result == -ESTALE || item->result == -ENOENT)) {
-		again.how = HASHBELT_IF_LEASE;
-		again.version = request->unique;
-		again.result = 0;
-		belt_batch(work->belt, &again, 1);
-		if (again.result != -ESTALE)
-			*item = again;
-	}
+	work->reply[work->replies - 1].settle = settle;
+	work->settles++;
 }
 
 /**
@@ -295,15 +278,45 @@ void batch_run(struct work *work)
 
 	if (work->items)
 		belt_batch(work->belt, work->item, work->items);
-	for (i = 0; work->stores; i++) {
+	for (i = 0; work->settles; i++) {
 		reply = &work->reply[i];
-		if (!reply->is_store)
+		if (!reply->settle)
 			continue;
-		work->stores--;
+		work->settles--;
 		if (work->item[reply->item].result)
-			settle(work, reply->request, &work->item[reply->item]);
+			reply->settle(work, reply, &work->item[reply->item]);
 	}
 	work->is_done = true;
+}
+
+/**
+ * batch_fetch() - the value of a get
+ * @work:	the work, whose operations were carried out
+ * @reply:	the reply, with room before the value and behind it
+ * @item:	its operation
+ *
+ * If there was too little room for it, it is read again.
+ *
+ * Return: the value; NULL if there is none now, and @item says why, or if there is no memory, and
+ * then the result is 0.
+ */
+char *batch_fetch(struct work *work, const struct reply *reply, struct hashbelt_item *item)
+{
+	char *value = reply->space + reply->value_at;
+
+	while (item->result == -ERANGE) {
+		value = output_reserve_large(&work->output,
+					     reply->value_at + item->value_len + REPLY_TAIL);
+		if (!value) {
+			item->result = 0;
+			return NULL;
+		}
+		value += reply->value_at;
+		item->value = (uintptr_t)value;
+		item->result = 0;
+		belt_batch(work->belt, item, 1);
+	}
+	return item->result ? NULL : value;
 }
 
 /* Whether a reply has to wait until others were sent: its value did not fit. */

@@ -13,6 +13,7 @@
 #include "stats.h"
 
 struct auth;
+struct client;
 struct options;
 struct work;
 
@@ -90,27 +91,32 @@ struct service {
 
 /**
  * struct reply - a reply that waits for the results of its operations
- * @request:	the request
+ * @request:	the request, of memcached's protocol
  * @write:	writes the reply. False: there is no memory
+ * @settle:	called before, if the operation has failed: it may make another; else NULL
  * @text:	a reply that is known; else NULL
  * @space:	space for the reply
  * @value_at:	where in it the value is
  * @item:	the first of its operations
  * @prefix:	bytes before the key that name the belt
  * @is_last:	the last reply to its request
- * @is_store:	its operation is a put
+ * @number:	a number that @write needs
  */
 struct reply {
 	const struct request *request;
 	bool (*write)(struct work *work, const struct reply *reply);
+	void (*settle)(struct work *work, const struct reply *reply, struct hashbelt_item *item);
 	const char *text;
 	char *space;
 	uint16_t value_at;
 	uint16_t item;
 	uint8_t prefix;
 	bool is_last;
-	bool is_store;
+	int64_t number;
 };
+
+/* Space behind a value. */
+#define REPLY_TAIL	8
 
 /* Keys of a batch, by their hashes. */
 struct key_set {
@@ -120,17 +126,19 @@ struct key_set {
 /**
  * struct work - requests that are carried out, lent to a connection for as long as it needs
  * @service:	that of the worker
+ * @client:	the client to which it is lent
  * @next:	the next one that is not lent
  * @text:	the bytes of the client
  * @len:	their number
  * @used:	bytes that were taken
  * @output:	the replies
- * @request:	the last request, if it has not been started, or not for all its keys; else NULL
+ * @is_pending:	the last request has not been started, or not for all its keys
+ * @request:	of memcached's protocol: that request; else NULL
  * @requests:	number of requests in @request_of
  * @items:	number of operations
  * @replies:	number of replies
  * @written:	replies that were written
- * @stores:	operations that store
+ * @settles:	replies with @settle
  * @is_done:	the operations were carried out
  * @yields:	the request in progress has taken its share of time: the rest comes later
  * @failed:	a key of the get whose replies are written has failed
@@ -146,17 +154,19 @@ struct key_set {
  */
 struct work {
 	struct service *service;
+	struct client *client;
 	struct work *next;
 	char *text;
 	size_t len;
 	size_t used;
 	struct output output;
+	bool is_pending;
 	struct request *request;
 	unsigned int requests;
 	unsigned int items;
 	unsigned int replies;
 	unsigned int written;
-	unsigned int stores;
+	unsigned int settles;
 	bool is_done;
 	bool yields;
 	bool failed;
@@ -183,6 +193,10 @@ struct reply *batch_reply(struct work *work,
 			  size_t size);
 struct hashbelt_item *batch_item(struct work *work, enum hashbelt_op op, const char *key,
 				 size_t key_len);
+void batch_settle(struct work *work,
+		  void (*settle)(struct work *work, const struct reply *reply,
+				 struct hashbelt_item *item));
+char *batch_fetch(struct work *work, const struct reply *reply, struct hashbelt_item *item);
 bool batch_text(struct work *work, const char *text);
 void batch_run(struct work *work);
 bool batch_write(struct work *work, bool *full);

@@ -424,36 +424,33 @@ const char *belt_name(const struct belt *belt)
 }
 
 /**
- * belt_reason() - the answer to a client whose request failed
+ * belt_reason() - the reason for which a request has failed
  * @belt:	the belt; NULL if no belt can have the name that the key begins with
  * @err:	the error, negative
  * @text:	space for BELT_REASON_SIZE bytes
  *
- * Return: the answer, without the end of the line.
+ * Return: the reason, without the end of a line.
  */
 const char *belt_reason(struct belt *belt, int err, char *text)
 {
-	char reason[HASHBELT_ERROR_SIZE];
-
 	if (!belt)
-		return "SERVER_ERROR no belt has such a name";
+		return "no belt has such a name";
 	switch (err) {
 	case -ENOSPC:
 	case -EDQUOT:
 	case -ENOMEM:
-		return "SERVER_ERROR out of memory storing object";
+		return "out of memory storing object";
 	case -EIDRM:
-		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR belt %s does not exist", belt->name);
+		snprintf(text, BELT_REASON_SIZE, "belt %s does not exist", belt->name);
 		return text;
 	case -EPERM:
-		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR no right to do this on belt %s",
+		snprintf(text, BELT_REASON_SIZE, "no right to do this on belt %s",
 			 belt->name);
 		return text;
 	default:
 		hashbelt_strerror(belt->handle, err,
 				  belt->handle ? HASHBELT_CALL_BATCH : HASHBELT_CALL_OPEN,
-				  belt->handle ? belt->name : NULL, reason, sizeof(reason));
-		snprintf(text, BELT_REASON_SIZE, "SERVER_ERROR %s", reason);
+				  belt->handle ? belt->name : NULL, text, BELT_REASON_SIZE);
 		return text;
 	}
 }

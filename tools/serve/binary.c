@@ -66,7 +66,7 @@ static void skip(struct work *work, struct client *client)
 
 /**
  * binary_run() - refuse the requests of a client that were read
- * @work:	the work, as for command_run()
+ * @work:	the work, as for protocol_run()
  * @client:	the client
  *
  * Return: DONE_ALL, DONE_SOME, DONE_CLOSE or DONE_BROKEN.

@@ -3,7 +3,7 @@
 #ifndef HBSERVE_BINARY_H
 #define HBSERVE_BINARY_H
 
-#include "command.h"
+#include "protocol.h"
 
 /* The first byte of a request. */
 #define BINARY_REQUEST	0x80

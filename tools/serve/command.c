@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of a client, carried out and answered in order. A table has what each command adds to a
- * batch, or does at once.
+ * The requests of clients of memcached. A table has what each command adds to a batch, or does at
+ * once.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "auth.h"
-#include "command.h"
+#include "binary.h"
 #include "dump.h"
 #include "log.h"
 #include "options.h"
+#include "protocol.h"
 #include "reply.h"
 #include "report.h"
 #include "single.h"
@@ -24,12 +25,6 @@
 
 /* Space for what me prints beside the key. */
 #define DEBUG_SPACE	128
-
-enum started {
-	STARTED,
-	NOT_STARTED,		/* the batch has to be carried out first */
-	NO_MEMORY,
-};
 
 /* Finds the entry of a key. Without a belt that can have it, @belt is NULL. */
 static struct target find_target(const struct work *work, const char *key, size_t key_len,
@@ -57,7 +52,7 @@ static enum started say(struct work *work, const char *answer)
 
 static enum started no_belt(struct work *work)
 {
-	return say(work, belt_reason(NULL, 0, NULL));
+	return say(work, REPLY_FAILED "no belt has such a name");
 }
 
 /* Adds a request of one operation. Return: the operation; NULL, and @started why there is none. */
@@ -79,6 +74,38 @@ static struct hashbelt_item *start_item(struct work *work, enum hashbelt_op op, 
 		return NULL;
 	*started = STARTED;
 	return batch_item(work, op, target.key, target.key_len);
+}
+
+/*
+ * A set that failed removes the old value, so that no client takes it for the new one. An md that
+ * finds no room for an empty value, or no entry, is a remove, which ends a fill of the key as well.
+ * A cas whose number is no version may name a fill lease.
+ */
+static void settle(struct work *work, const struct reply *reply, struct hashbelt_item *item)
+{
+	const struct request *request = reply->request;
+	struct hashbelt_item again = *item;
+
+	if (request->command == COMMAND_META_DELETE &&
+	    (is_full(item->result) || item->result == -ENOENT)) {
+		item->op = HASHBELT_OP_REMOVE;
+		item->how &= HASHBELT_IF_VERSION;
+		item->result = 0;
+		belt_batch(work->belt, item, 1);
+	} else if (is_full(item->result) &&
+		   (request->stores == COMMAND_SET || request->command == COMMAND_META_SET)) {
+		again = hashbelt_item(HASHBELT_OP_REMOVE, (void *)(uintptr_t)item->key,
+				      item->key_len, NULL, 0);
+		belt_batch(work->belt, &again, 1);
+	} else if (request->stores == COMMAND_CAS &&
+		   (item->result == -ESTALE || item->result == -ENOENT)) {
+		again.how = HASHBELT_IF_LEASE;
+		again.version = request->unique;
+		again.result = 0;
+		belt_batch(work->belt, &again, 1);
+		if (again.result != -ESTALE)
+			*item = again;
+	}
 }
 
 /* How the get of a value sets the time-to-live of the entry. */
@@ -217,8 +244,7 @@ static enum started start_store(struct work *work, struct client *client)
 	item->value = (uintptr_t)request->value;
 	item->value_len = request->value_len;
 	item->flags = request->flags;
-	work->reply[work->replies - 1].is_store = true;
-	work->stores++;
+	batch_settle(work, settle);
 	return STARTED;
 }
 
@@ -324,8 +350,7 @@ static void start_tombstone(struct work *work, struct hashbelt_item *item)
 	item->how = HASHBELT_IF_PRESENT;
 	item->value = (uintptr_t)"";
 	item->flags = request->flags;
-	work->reply[work->replies - 1].is_store = true;
-	work->stores++;
+	batch_settle(work, settle);
 }
 
 static enum started start_meta_delete(struct work *work, struct client *client)
@@ -608,8 +633,10 @@ static enum parsed take_request(struct work *work, struct client *client)
 	enum parsed parsed;
 	size_t len;
 
+	if (work->requests == HASHBELT_BATCH_MAX)
+		return PARSED_LATER;
 	if (client->skip && !skip(work, client)) {
-		request->error = NO_END;
+		client->reason = NO_END;
 		return PARSED_CLOSE;
 	}
 	text = work->text + work->used;
@@ -622,6 +649,8 @@ static enum parsed take_request(struct work *work, struct client *client)
 		parse_user(work, client, text, len, request);
 	if (parsed == PARSED_PART)
 		client->need = request->size;
+	if (parsed == PARSED_CLOSE)
+		client->reason = request->error;
 	if (parsed != PARSED_REQUEST)
 		return parsed;
 	work->requests++;
@@ -633,81 +662,17 @@ static enum parsed take_request(struct work *work, struct client *client)
 	return PARSED_REQUEST;
 }
 
-/* Carries the batch out and writes its replies. Return: DONE_ALL if all were written. */
-static enum done finish_batch(struct work *work)
+/* Some clients speak the binary protocol, which the first byte tells. */
+static const char *look(struct client *client, unsigned char first)
 {
-	bool full;
-
-	if (!work->is_done)
-		batch_run(work);
-	if (!batch_write(work, &full))
-		return DONE_BROKEN;
-	return full ? DONE_SOME : DONE_ALL;
+	client->is_binary = first == BINARY_REQUEST;
+	return client->is_binary ? "speaks the binary protocol: let it speak text" : NULL;
 }
 
-/* Starts the request in progress. Return: DONE_ALL if it is. */
-static enum done begin(struct work *work, struct client *client)
-{
-	enum started started;
-	enum done done;
-
-	for (;;) {
-		started = start(work, client);
-		if (started == NO_MEMORY)
-			return DONE_BROKEN;
-		if (started == STARTED)
-			break;
-		done = finish_batch(work);
-		if (done != DONE_ALL)
-			return done;
-		if (work->yields) {
-			work->yields = false;
-			return DONE_SOME;
-		}
-		if (output_is_empty(&work->output))
-			output_reset(&work->output);
-		else if (work->output.held >= OUTPUT_MAX)
-			return DONE_SOME;
-	}
-	work->request = NULL;
-	return DONE_ALL;
-}
-
-/**
- * command_run() - carry out the requests of a client that were read
- * @work:	the work: @text, @len and @used; returned: @used, and replies in @output. After
- *		DONE_SOME it is to be called with it again, once these are sent
- * @client:	the client
- *
- * Return: DONE_ALL, and a part of a request may be left; DONE_SOME; DONE_CLOSE; DONE_BROKEN.
- */
-enum done command_run(struct work *work, struct client *client)
-{
-	enum parsed parsed = PARSED_REQUEST;
-	enum done done;
-
-	if (work->is_done) {
-		done = finish_batch(work);
-		if (done != DONE_ALL)
-			return done;
-	}
-	while (!client->is_over) {
-		if (!work->request && work->requests == HASHBELT_BATCH_MAX) {
-			done = finish_batch(work);
-			if (done != DONE_ALL)
-				return done;
-		}
-		parsed = work->request ? PARSED_REQUEST : take_request(work, client);
-		if (parsed != PARSED_REQUEST)
-			break;
-		done = begin(work, client);
-		if (done != DONE_ALL)
-			return done;
-	}
-	if (parsed == PARSED_CLOSE) {
-		client->is_over = true;
-		client->reason = work->request_of[work->requests].error;
-	}
-	done = finish_batch(work);
-	return done == DONE_ALL && client->is_over ? DONE_CLOSE : done;
-}
+const struct protocol protocol_memcached = {
+	.name = "memcached",
+	.too_many = "ERROR Too many open connections\r\n",
+	.look = look,
+	.take = take_request,
+	.start = start,
+};

@@ -21,9 +21,10 @@
 
 #include "binary.h"
 #include "clock.h"
-#include "command.h"
 #include "connection.h"
+#include "listen.h"
 #include "log.h"
+#include "protocol.h"
 #include "report.h"
 #include "tls.h"
 
@@ -180,6 +181,8 @@ static void close_connection(struct connection *connection)
 	event_del(&connection->event);
 	tls_free(connection->tls);
 	belt_scan_end(connection->client.scan);
+	if (connection->client.protocol->end)
+		connection->client.protocol->end(&connection->client);
 	close(connection->fd);
 	if (connection->work)
 		work_free(connection->work);
@@ -325,26 +328,26 @@ enum turn {
 	TURN_CLOSE,
 };
 
-/* The first byte of a client tells which protocol it speaks. */
+/* The first byte of a client may tell that it speaks another protocol. */
 static void look_at_first(struct connection *connection, const struct work *work)
 {
+	const struct protocol *protocol = connection->client.protocol;
+	const char *wrong = NULL;
 	char peer[128];
 
-	if (connection->has_begun)
-		return;
+	if (!connection->has_begun && protocol->look)
+		wrong = protocol->look(&connection->client, *work->text);
 	connection->has_begun = true;
-	if ((unsigned char)*work->text != BINARY_REQUEST)
-		return;
-	connection->client.is_binary = true;
-	log_line(LOG_TROUBLE, "client %d (%s) speaks the binary protocol: let it speak text",
-		 connection->fd, peer_of(connection, peer, sizeof(peer)));
+	if (wrong)
+		log_line(LOG_TROUBLE, "client %d (%s) %s", connection->fd,
+			 peer_of(connection, peer, sizeof(peer)), wrong);
 }
 
 /* Carries out what was read. */
 static enum done run_requests(struct connection *connection, struct work *work)
 {
 	return connection->client.is_binary ? binary_run(work, &connection->client) :
-					      command_run(work, &connection->client);
+					      protocol_run(work, &connection->client);
 }
 
 /* Reads once. Return: the number of bytes; 0 if there are none yet; a negative errno at the end. */
@@ -479,17 +482,16 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
  * connection_open() - serve a client
  * @worker:	the worker
  * @fd:		the socket; the connection closes it
- * @is_encrypted: by TLS
- * @has_to_ask:	it has to name a user and the password first
+ * @listener:	the one that it came to
  *
  * Return: false if there is no memory; @fd is closed then.
  */
-bool connection_open(struct worker *worker, int fd, bool is_encrypted, bool has_to_ask)
+bool connection_open(struct worker *worker, int fd, const struct listener *listener)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 	char peer[128];
 
-	if (connection && is_encrypted) {
+	if (connection && listener->tls) {
 		connection->tls = tls_accept(worker->tls, fd);
 		if (!connection->tls) {
 			free(connection);
@@ -503,7 +505,9 @@ bool connection_open(struct worker *worker, int fd, bool is_encrypted, bool has_
 	}
 	connection->fd = fd;
 	connection->worker = worker;
-	connection->client.may_ask = !has_to_ask;
+	connection->client.protocol = listener->protocol;
+	connection->client.fd = fd;
+	connection->client.may_ask = !listener->auth;
 	connection->waits_for = EV_READ;
 	connection->last = seconds_now();
 	link_connection(connection);

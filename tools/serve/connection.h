@@ -10,6 +10,7 @@
 #include "batch.h"
 
 struct connection;
+struct listener;
 struct tls_context;
 
 /**
@@ -40,7 +41,7 @@ struct worker {
 	void *owner;
 };
 
-bool connection_open(struct worker *worker, int fd, bool is_encrypted, bool has_to_ask);
+bool connection_open(struct worker *worker, int fd, const struct listener *listener);
 void connections_check_idle(struct worker *worker, unsigned int seconds);
 void connections_end(struct worker *worker);
 void connections_close(struct worker *worker);

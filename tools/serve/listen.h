@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 struct options;
+struct protocol;
 
 /**
  * struct listener - a listening socket
@@ -14,6 +15,7 @@ struct options;
  * @local:	only this machine can connect: a unix socket, or loopback
  * @tls:	clients encrypt
  * @auth:	clients have to name a user and the password first
+ * @protocol:	the protocol that clients speak; listen_open() leaves it NULL
  * @path:	of a unix socket that listen_open() has made; NULL for others
  * @device:	with @inode, the identity of that socket's file
  * @inode:	of that file as well
@@ -23,6 +25,7 @@ struct listener {
 	bool local;
 	bool tls;
 	bool auth;
+	const struct protocol *protocol;
 	const char *path;
 	dev_t device;
 	ino_t inode;

@@ -22,6 +22,7 @@
 #include "log.h"
 #include "loop.h"
 #include "options.h"
+#include "protocol.h"
 
 /* Clients that are accepted before other events are looked at. */
 #define ACCEPTS_MAX	64
@@ -35,21 +36,16 @@
 /* Time for clients to take their replies when the server ends. */
 #define END_SECONDS	5
 
-/* The text of memcached. */
-#define TOO_MANY	"ERROR Too many open connections\r\n"
-
 /**
  * struct arrival - a client on its way to a worker
  * @next:	the one that came after it
  * @fd:		its socket
- * @tls:	it encrypts
- * @auth:	it has to name a user
+ * @listener:	the one that it came to
  */
 struct arrival {
 	struct arrival *next;
 	int fd;
-	bool tls;
-	bool auth;
+	const struct listener *listener;
 };
 
 /**
@@ -319,7 +315,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	drain(fd);
 	while ((arrival = take_arrival(thread))) {
-		connection_open(&thread->worker, arrival->fd, arrival->tls, arrival->auth);
+		connection_open(&thread->worker, arrival->fd, arrival->listener);
 		free(arrival);
 	}
 	if (READ(thread->loop->is_ending) && !thread->worker.is_ending)
@@ -427,7 +423,7 @@ static void hand_over(struct loop *loop, const struct listener *listener, int fd
 		close(fd);
 		return;
 	}
-	*arrival = (struct arrival){ .fd = fd, .tls = listener->tls, .auth = listener->auth };
+	*arrival = (struct arrival){ .fd = fd, .listener = listener };
 	ADD(loop->connections, 1);
 	ADD(loop->total, 1);
 	pthread_mutex_lock(&thread->lock);
@@ -437,11 +433,13 @@ static void hand_over(struct loop *loop, const struct listener *listener, int fd
 	wake(thread->wake_fd);
 }
 
-static void reject(struct loop *loop, int fd)
+static void reject(struct loop *loop, const struct listener *listener, int fd)
 {
+	const char *answer = listener->protocol->too_many;
+
 	ADD(loop->rejected, 1);
 	/* The client is told if it can be told at once. */
-	if (send(fd, TOO_MANY, strlen(TOO_MANY), MSG_NOSIGNAL) < 0)
+	if (send(fd, answer, strlen(answer), MSG_NOSIGNAL) < 0)
 		log_line(LOG_CONNECTIONS, "a client was too many");
 	close(fd);
 }
@@ -504,7 +502,7 @@ static void on_client(evutil_socket_t fd, short what, void *arg)
 			return;
 		}
 		if (READ(loop->connections) >= loop->setup.options->connections) {
-			reject(loop, client);
+			reject(loop, door->listener, client);
 			continue;
 		}
 		/* It fails on a unix socket, which needs it not. */

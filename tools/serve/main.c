@@ -15,6 +15,7 @@
 #include "log.h"
 #include "loop.h"
 #include "options.h"
+#include "protocol.h"
 #include "status.h"
 #include "tls.h"
 
@@ -70,8 +71,10 @@ static int open_and_serve(const struct options *options, struct listener *listen
 		.options = options, .listeners = listeners, .count = count,
 	};
 	struct auth *auth = NULL;
-	int err = 0;
+	int err = 0, i;
 
+	for (i = 0; i < count; i++)
+		listeners[i].protocol = &protocol_memcached;
 	if (options->auth_file)
 		err = auth_load(options->auth_file, &auth);
 	setup.auth = auth;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "parsed.h"
+
 /* Most bytes of a key, and of a line. */
 #define PARSER_KEY_MAX	250
 #define PARSER_LINE_MAX	(1024 * 1024)
@@ -47,12 +49,6 @@ enum command {
 	COMMAND_SHUTDOWN,
 	COMMAND_DUMP,
 	COMMAND_COUNT
-};
-
-/* A word of a line. */
-struct word {
-	const char *at;
-	size_t len;
 };
 
 /**
@@ -114,12 +110,6 @@ struct request {
 #define DUMP_KEYS	'K'	/* metadump: a line for each */
 #define DUMP_GETS	'G'	/* mgdump: requests that get them */
 #define DUMP_ITEMS	'I'	/* stats cachedump: keys of the text protocol */
-
-enum parsed {
-	PARSED_REQUEST,		/* a request */
-	PARSED_PART,		/* @size: bytes that the request has at least */
-	PARSED_CLOSE,		/* @error: why the connection is to be closed */
-};
 
 /* The bit in @given of a flag of a meta command. */
 static inline uint64_t meta_bit(char flag)

@@ -60,13 +60,13 @@ bool reply_failure(struct work *work, struct belt *belt, int err)
 	char text[BELT_REASON_SIZE];
 	const char *reason = belt_reason(belt, err, text);
 	size_t len = strlen(reason);
-	char *space = output_reserve_large(&work->output, len + 2);
+	char *space = output_reserve_large(&work->output, strlen(REPLY_FAILED) + len + 2), *end;
 
 	if (!space)
 		return false;
-	memcpy(space, reason, len);
-	memcpy(space + len, "\r\n", 2);
-	return output_commit(&work->output, space, len + 2);
+	end = mempcpy(mempcpy(space, REPLY_FAILED, strlen(REPLY_FAILED)), reason, len);
+	end = mempcpy(end, "\r\n", 2);
+	return output_commit(&work->output, space, end - space);
 }
 
 /* Writes a short reply into the space of it. */
@@ -90,29 +90,6 @@ static bool fail(struct work *work, const struct reply *reply, int err)
 	if (request->quiet && !is_meta)
 		return true;
 	return reply_failure(work, work->belt, err);
-}
-
-/*
- * The value of a get; if there was too little room for it, it is read again. Return: NULL if there
- * is none now, and @item says why, or if there is no memory, and then the result is 0.
- */
-static char *fetch(struct work *work, const struct reply *reply, struct hashbelt_item *item)
-{
-	char *value = reply->space + reply->value_at;
-
-	while (item->result == -ERANGE) {
-		value = output_reserve_large(&work->output,
-					     reply->value_at + item->value_len + REPLY_TAIL);
-		if (!value) {
-			item->result = 0;
-			return NULL;
-		}
-		value += reply->value_at;
-		item->value = (uintptr_t)value;
-		item->result = 0;
-		belt_batch(work->belt, item, 1);
-	}
-	return item->result ? NULL : value;
 }
 
 /**
@@ -161,7 +138,8 @@ static void note_failure(struct work *work, struct belt *belt, int err)
 {
 	char text[BELT_REASON_SIZE];
 
-	snprintf(work->failure, sizeof(work->failure), "%s", belt_reason(belt, err, text));
+	snprintf(work->failure, sizeof(work->failure), REPLY_FAILED "%s",
+		 belt_reason(belt, err, text));
 	work->failed = true;
 }
 
@@ -229,7 +207,7 @@ static char *hit_line(char *value, const struct reply *reply, const struct hashb
 bool reply_get(struct work *work, const struct reply *reply)
 {
 	struct hashbelt_item *item = &work->item[reply->item];
-	char *value = fetch(work, reply, item), *line, *end;
+	char *value = batch_fetch(work, reply, item), *line, *end;
 
 	if (detail_is_on())
 		note_detail(reply, item, value);
@@ -526,7 +504,7 @@ static bool meta_hit(struct work *work, const struct reply *reply,
 bool reply_meta_get(struct work *work, const struct reply *reply)
 {
 	struct hashbelt_item *item = &work->item[reply->item];
-	char *value = fetch(work, reply, item);
+	char *value = batch_fetch(work, reply, item);
 
 	if (!value && !item->result)
 		return false;

@@ -4,10 +4,13 @@
 #define HBSERVE_REPLY_H
 
 #include "batch.h"
+#include "parser.h"
 
-/* Space behind a value, and for a short reply. */
-#define REPLY_TAIL	8
+/* Space for a short reply. */
 #define REPLY_SHORT	16
+
+/* The beginning of a failure, before its reason. */
+#define REPLY_FAILED	"SERVER_ERROR "
 
 /* Space before the value of a get: its line, but for the key. */
 #define REPLY_HEAD	56

@@ -19,12 +19,6 @@
 /* A value that is a number may have blanks and signs, but is not longer. */
 #define NUMBER_MAX	64
 
-/* Room for the value of an append at first, bytes. */
-#define VALUE_ROOM	4096
-
-/* Attempts of a change, if others change the same entry. Each failed one is a success of theirs. */
-#define ATTEMPTS	10000
-
 /* The time that md gives an empty value that is to be stale: the least that a belt knows. */
 #define EMPTY_MS	1
 
@@ -43,19 +37,6 @@ struct sum {
 	uint64_t version;
 	uint64_t ttl_ms;
 };
-
-static struct hashbelt_item item_of(enum hashbelt_op op, const struct target *target, void *value,
-				    size_t value_len)
-{
-	return hashbelt_item(op, target->key, target->key_len, value, value_len);
-}
-
-/* Carries one operation out. Return: its result. */
-static int run(const struct target *target, struct hashbelt_item *item)
-{
-	belt_batch(target->belt, item, 1);
-	return item->result;
-}
 
 static bool write_line(struct work *work, const char *text)
 {
@@ -84,9 +65,9 @@ static int read_sum(const struct request *request, const struct target *target,
 	uint64_t number;
 	int err;
 
-	*old = item_of(HASHBELT_OP_GET, target, value, sizeof(value));
+	*old = target_item(HASHBELT_OP_GET, target, value, sizeof(value));
 	old->how = HASHBELT_NO_REFRESH;
-	err = run(target, old);
+	err = target_run(target, old);
 	if (err)
 		return err == -ERANGE ? -EBADMSG : err;
 	if (request->unique && request->given & meta_bit('C') && request->unique != old->version)
@@ -105,7 +86,7 @@ static int read_sum(const struct request *request, const struct target *target,
 static int put_sum(const struct request *request, const struct target *target,
 		   const struct hashbelt_item *old, struct sum *sum)
 {
-	struct hashbelt_item item = item_of(HASHBELT_OP_PUT, target, sum->digits, sum->len);
+	struct hashbelt_item item = target_item(HASHBELT_OP_PUT, target, sum->digits, sum->len);
 	bool stays = true;
 	int err;
 
@@ -117,7 +98,7 @@ static int put_sum(const struct request *request, const struct target *target,
 		stays = exptime_to_ttl(request->exptime, &item.ttl_ms);
 	if (!stays)
 		item.op = HASHBELT_OP_REMOVE;
-	err = run(target, &item);
+	err = target_run(target, &item);
 	sum->version = item.version;
 	sum->ttl_ms = item.ttl_ms;
 	return err;
@@ -130,11 +111,11 @@ static int put_initial(const struct request *request, const struct target *targe
 	int err;
 
 	sum->len = reply_number(sum->digits, request->initial) - sum->digits;
-	item = item_of(HASHBELT_OP_PUT, target, sum->digits, sum->len);
+	item = target_item(HASHBELT_OP_PUT, target, sum->digits, sum->len);
 	item.how = HASHBELT_IF_ABSENT;
 	if (!exptime_to_ttl(request->vivify, &item.ttl_ms))
 		return 0;
-	err = run(target, &item);
+	err = target_run(target, &item);
 	sum->version = item.version;
 	sum->ttl_ms = item.ttl_ms;
 	return err;
@@ -149,11 +130,11 @@ static int add_at_once(const struct request *request, const struct target *targe
 	struct hashbelt_sum number = {
 		.by = is_decrement(request) ? -(int64_t)request->delta : (int64_t)request->delta,
 	};
-	struct hashbelt_item item = item_of(HASHBELT_OP_ADD, target, &number, sizeof(number));
+	struct hashbelt_item item = target_item(HASHBELT_OP_ADD, target, &number, sizeof(number));
 	int err;
 
 	item.how = HASHBELT_IF_PRESENT | HASHBELT_FLOOR;
-	err = run(target, &item);
+	err = target_run(target, &item);
 	sum->len = reply_number(sum->digits, number.value) - sum->digits;
 	sum->version = item.version;
 	sum->ttl_ms = item.ttl_ms;
@@ -175,7 +156,7 @@ static int add(const struct request *request, const struct target *target, struc
 		    (err != -ENOENT || !(request->given & meta_bit('N'))))
 			return err;
 	}
-	for (i = 0; i < ATTEMPTS; i++) {
+	for (i = 0; i < TARGET_ATTEMPTS; i++) {
 		err = read_sum(request, target, &old, sum);
 		if (!err) {
 			err = put_sum(request, target, &old, sum);
@@ -266,44 +247,10 @@ bool single_arithmetic(struct work *work, const struct target *target)
 	       output_text(&work->output, "\r\n", 2);
 }
 
-/**
- * struct whole - the value of an entry, with room for more
- * @bytes:	memory
- * @before:	room before the value, bytes
- * @after:	room behind it, bytes
- * @item:	the operation that has read it
- */
-struct whole {
-	char *bytes;
-	size_t before;
-	size_t after;
-	struct hashbelt_item item;
-};
-
-/* Reads the value of an entry. */
-static int read_whole(const struct target *target, struct whole *whole)
-{
-	size_t size = VALUE_ROOM;
-	char *bytes;
-	int err;
-
-	do {
-		bytes = realloc(whole->bytes, whole->before + size + whole->after);
-		if (!bytes)
-			return -ENOMEM;
-		whole->bytes = bytes;
-		whole->item = item_of(HASHBELT_OP_GET, target, bytes + whole->before, size);
-		whole->item.how = HASHBELT_NO_REFRESH;
-		err = run(target, &whole->item);
-		size = whole->item.value_len;
-	} while (err == -ERANGE);
-	return err;
-}
-
 /* Makes the entry of ms with N. @meta: returned: what flags may ask for. */
 static int put_first(const struct request *request, const struct target *target, struct meta *meta)
 {
-	struct hashbelt_item item = item_of(HASHBELT_OP_PUT, target, (void *)request->value,
+	struct hashbelt_item item = target_item(HASHBELT_OP_PUT, target, request->value,
 					    request->value_len);
 	int err;
 
@@ -311,7 +258,7 @@ static int put_first(const struct request *request, const struct target *target,
 	item.flags = request->flags;
 	if (!exptime_to_ttl(request->vivify, &item.ttl_ms))
 		return 0;
-	err = run(target, &item);
+	err = target_run(target, &item);
 	meta->version = item.version;
 	return err == -EEXIST ? -EAGAIN : err;
 }
@@ -322,7 +269,7 @@ static int concatenate_once(const struct work *work, const struct target *target
 {
 	const struct request *request = work->request;
 	struct hashbelt_item item;
-	int err = read_whole(target, whole);
+	int err = target_read(target, whole);
 	size_t len = whole->item.value_len;
 
 	if (err == -ENOENT && request->given & meta_bit('N'))
@@ -335,12 +282,12 @@ static int concatenate_once(const struct work *work, const struct target *target
 		return -EEXIST;
 	memcpy(whole->before ? whole->bytes : whole->bytes + len, request->value,
 	       request->value_len);
-	item = item_of(HASHBELT_OP_PUT, target, whole->bytes, len + request->value_len);
+	item = target_item(HASHBELT_OP_PUT, target, whole->bytes, len + request->value_len);
 	item.how = HASHBELT_IF_VERSION;
 	item.version = whole->item.version;
 	item.flags = whole->item.flags;
 	item.ttl_ms = HASHBELT_TTL_KEEP;
-	err = run(target, &item);
+	err = target_run(target, &item);
 	if (!err)
 		*meta = (struct meta){ .version = item.version, .value_len = item.value_len };
 	return err == -ESTALE || err == -ENOENT ? -EAGAIN : err;
@@ -366,7 +313,7 @@ bool single_concatenate(struct work *work, const struct target *target)
 		whole.before = request->value_len;
 	else
 		whole.after = request->value_len;
-	for (i = 0; i < ATTEMPTS && err == -EAGAIN; i++)
+	for (i = 0; i < TARGET_ATTEMPTS && err == -EAGAIN; i++)
 		err = concatenate_once(work, target, &whole, &meta);
 	free(whole.bytes);
 	outcome = reply_stored(work->service, request, err);
@@ -501,7 +448,7 @@ static bool write_unfilled(struct work *work, const struct target *target,
 static void touch(const struct request *request, const struct target *target,
 		  struct filling *filling)
 {
-	struct hashbelt_item item = item_of(HASHBELT_OP_TOUCH, target, NULL, 0);
+	struct hashbelt_item item = target_item(HASHBELT_OP_TOUCH, target, NULL, 0);
 
 	if (!(request->given & meta_bit('T')) || filling->is_stale)
 		return;
@@ -509,7 +456,7 @@ static void touch(const struct request *request, const struct target *target,
 		item.op = HASHBELT_OP_REMOVE;
 	if (!reply_time_first(request))
 		filling->fill.item.ttl_ms = item.ttl_ms;
-	run(target, &item);
+	target_run(target, &item);
 }
 
 /**
@@ -542,11 +489,11 @@ bool single_meta_get(struct work *work, const struct target *target)
 /* Removes an entry, @compares: with this version, and leaves its value as a stale one. */
 static int leave_stale(const struct target *target, bool compares, uint64_t version)
 {
-	struct hashbelt_item item = item_of(HASHBELT_OP_REMOVE, target, NULL, 0);
+	struct hashbelt_item item = target_item(HASHBELT_OP_REMOVE, target, NULL, 0);
 
 	item.how = HASHBELT_LEAVE_STALE | (compares ? HASHBELT_IF_VERSION : 0);
 	item.version = version;
-	return run(target, &item);
+	return target_run(target, &item);
 }
 
 /*
@@ -555,7 +502,7 @@ static int leave_stale(const struct target *target, bool compares, uint64_t vers
  */
 static int make_empty(const struct request *request, const struct target *target)
 {
-	struct hashbelt_item item = item_of(HASHBELT_OP_PUT, target, "", 0);
+	struct hashbelt_item item = target_item(HASHBELT_OP_PUT, target, "", 0);
 	bool compares = request->given & meta_bit('C');
 	struct hashbelt_info info;
 	int err = belt_info(target->belt, &info);
@@ -568,7 +515,7 @@ static int make_empty(const struct request *request, const struct target *target
 	item.version = request->unique;
 	item.flags = request->flags;
 	item.ttl_ms = EMPTY_MS;
-	err = run(target, &item);
+	err = target_run(target, &item);
 	/* That ends a fill of an absent key. */
 	if (err == -ENOENT && !compares)
 		return leave_stale(target, false, 0);
@@ -584,13 +531,13 @@ static int expire(const struct request *request, const struct target *target)
 {
 	bool compares = request->given & meta_bit('C');
 	struct hashbelt_item item =
-		item_of(compares ? HASHBELT_OP_REMOVE : HASHBELT_OP_EXPIRE, target, NULL, 0);
+		target_item(compares ? HASHBELT_OP_REMOVE : HASHBELT_OP_EXPIRE, target, NULL, 0);
 
 	if (compares) {
 		item.how = HASHBELT_IF_VERSION;
 		item.version = request->unique;
 	}
-	return run(target, &item);
+	return target_run(target, &item);
 }
 
 /**

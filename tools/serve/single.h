@@ -4,18 +4,7 @@
 #define HBSERVE_SINGLE_H
 
 #include "batch.h"
-
-/**
- * struct target - the entry of a request
- * @belt:	its belt
- * @key:	its key, without a prefix
- * @key_len:	the length of the key
- */
-struct target {
-	struct belt *belt;
-	const char *key;
-	size_t key_len;
-};
+#include "target.h"
 
 bool single_arithmetic(struct work *work, const struct target *target);
 bool single_concatenate(struct work *work, const struct target *target);
