@@ -163,7 +163,7 @@ suite_native() {
 	one window_threads "$top/.cache/build/native/window_threads"
 	one linear "$top/.cache/build/native/linear_test"
 	one simulate "$top/.cache/build/native/simulate_test"
-	for part in options auth listen tls parser output; do
+	for part in options auth listen tls parser resp output; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
 	for part in target keys password options metrics redis_reply; do
@@ -327,24 +327,26 @@ serve_payload() {
 }
 
 suite_serve() (
-	need fish zsh python3
+	need fish zsh python3 python3-redis redis-tools
 	if [ "$size" != full ]; then
 		build fakes-serve || exit
 		PATH=$top/.cache/build/serve:$PATH
 		one serve/hbserve-fake env SPLITS=20 "$tests/serve/dialogues.t" hbserve-fake
+		one serve/redis_clients "$tests/serve/redis_clients.t" hbserve-fake
 		exit
 	fi
 	serve_payload serve || exit
 	memcached=''
 	[ "$listing" ] || memcached=$("$tests/serve/memcached.sh" bookworm)
-	PATH=$top/.cache/build/serve:$memcached/bin:$PATH
+	build "$top/.cache/build/follow/redis-server" || exit
+	PATH=$top/.cache/build/serve:$top/.cache/build/follow:$memcached/bin:$PATH
 	one serve_usage "$tests/serve/usage.t"
 	one serve_tab "$tests/hbctl/tab_test.py" hbserve
-	for server in memcached-bookworm hbserve-fake hbserve-threads; do
+	for server in memcached-bookworm redis hbserve-fake hbserve-threads; do
 		one "serve/$server" "$tests/serve/dialogues.t" $server
 	done
 	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t tests/serve/window.t \
-		tests/serve/clients.t tests/serve/access.t tests/serve/robust.t
+		tests/serve/clients.t tests/serve/redis_clients.t tests/serve/access.t tests/serve/robust.t
 )
 
 suite_rings() (
@@ -678,6 +680,7 @@ suite_fuzz() (
 	one parsers "$tests/fuzz/parsers.sh" hbctl "-seed=$SEED" -runs=150000
 	one requests "$tests/fuzz/parsers.sh" request "-seed=$SEED" -runs=200000
 	one connections "$tests/fuzz/parsers.sh" connection "-seed=$SEED" -runs=5000
+	one redis "$tests/fuzz/parsers.sh" redis "-seed=$SEED" -runs=5000
 	use_kernel fuzz debug || exit
 	fuzz fuzz --seed "$SEED" --calls 50000
 )
@@ -692,6 +695,7 @@ suite_soak() (
 	one parsers "$tests/fuzz/parsers.sh" hbctl "-max_total_time=${SOAK:-3600}"
 	one requests "$tests/fuzz/parsers.sh" request "-max_total_time=${SOAK:-3600}"
 	one connections "$tests/fuzz/parsers.sh" connection "-max_total_time=${SOAK:-3600}"
+	one redis "$tests/fuzz/parsers.sh" redis "-max_total_time=${SOAK:-3600}"
 	use_kernel soak debug || exit
 	fuzz soak-fuzz --seed "$SEED" --seconds "${SOAK:-3600}"
 )

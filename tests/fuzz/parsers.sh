@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# parsers.sh hbctl|request|connection [OPTION]... - random inputs for the parsers of hbctl, or for the
-# parser of requests or the connections of hbserve. The options are libFuzzer's: -runs=N or
+# parsers.sh hbctl|request|connection|redis [OPTION]... - random inputs for the parsers of hbctl, for the
+# parser of requests or the connections of hbserve, or for those by the protocol of Redis. The options are libFuzzer's: -runs=N or
 # -max_total_time=SECONDS, -seed=N. Without a seed, a run begins with the inputs with which earlier runs
 # reached new code. An input that fails is kept, and can be run again:
 #
@@ -37,7 +37,9 @@ hbctl)
 	;;
 *)
 	mkdir "$seeds"
-	"$top/.cache/build/serve/dialogue" --requests "$seeds" "$tests"/serve/dialogues/*.txt
+	dialogues=dialogues
+	[ "$fuzzer" != redis ] || dialogues=redis
+	"$top/.cache/build/serve/dialogue" --requests "$seeds" "$tests/serve/$dialogues"/*.txt
 	# A longer line without an end is closed.
 	set -- "$@" -max_len=2000
 	holds="hbserve parses each random input right or refuses it"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * dialogue [OPTION]... SOCKET FILE... - hold the dialogues of the files with a server of
- * memcached's protocol, and compare its replies to the byte. SOCKET is the path of its unix
- * socket. Prints TAP, a line for each dialogue.
+ * memcached's protocol, or of that of Redis, and compare its replies to the byte. SOCKET is the
+ * path of its unix socket. Prints TAP, a line for each dialogue.
  *
- *	--server NAME	the server is hbserve (the default), or memcached-SUITE of a suite of Debian
+ *	--server NAME	the server is hbserve (the default), memcached-SUITE of a suite of Debian,
+ *			hbserve-redis, which speaks the protocol of Redis, or redis
  *	--splits N	send a dialogue in two parts at most N times, split at N places (2000)
  *	--auth TEXT	a user and a password, which the dialogues send themselves
  *	--only NAME	only the dialogues whose name begins with NAME
@@ -12,10 +13,10 @@
  * dialogue --requests DIRECTORY FILE... - write the requests of each dialogue to a file, for a
  * fuzzer. Numbers that replies would have set are 0.
  *
- * Each dialogue is held several times, each time on a connection of its own and after a flush_all:
+ * Each dialogue is held several times, each time on a connection of its own and without values:
  * request by request; in one pipeline; split at each byte into two writes, of which the server has
- * read the first before the second is sent; and byte by byte. At its end comes "mn", so a reply too
- * many is a failure like a reply too few.
+ * read the first before the second is sent; and byte by byte. At its end comes "mn" or "PING", so a
+ * reply too many is a failure like a reply too few.
  *
  * A line of a file is one of these:
  *
@@ -33,6 +34,7 @@
  *
  *	h	hbserve
  *	m	memcached
+ *	r	Redis
  *	2 3 u	memcached of Debian 12 (1.6.18), Debian 13 (1.6.38) or unstable (1.6.45)
  *
  * Such a line has to follow, in its dialogue, a remark that gives the reason:
@@ -147,6 +149,7 @@ struct talk {
 
 static const char *path, *auth, *requests, *only = "";
 static const char *letters = "h";	/* that the lines for the server have */
+static bool is_redis;
 static size_t most_splits = 2000;
 static int checks, failures;
 
@@ -295,7 +298,7 @@ static const char *add_line(struct dialogue *dialogue, const char *text, int num
 	size_t i, length = 0;
 	struct line line = { .number = number };
 	const char *whom = text;
-	size_t named = strspn(text, "hm23u");
+	size_t named = strspn(text, "hmr23u");
 
 	text += named;
 	for (i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
@@ -651,8 +654,9 @@ static bool expect_until(struct talk *talk, int *replied, int end, size_t *at)
 /* exchange() - send all requests, and wait for all replies. */
 static bool exchange(struct talk *talk)
 {
-	static const char mn[] = "mn\r\n", reply[] = "MN\r\n";
-	static struct token last = { TEXT, reply, sizeof(reply) - 1 };
+	const char *ping = is_redis ? "PING\r\n" : "mn\r\n";
+	const char *pong = is_redis ? "+PONG\r\n" : "MN\r\n";
+	struct token last = { TEXT, pong, strlen(pong) };
 	const struct dialogue *dialogue = talk->dialogue;
 	int number = dialogue->lines[dialogue->count - 1].number;
 	bool stays = dialogue->lines[dialogue->count - 1].sign != CLOSED;
@@ -675,7 +679,7 @@ static bool exchange(struct talk *talk)
 			return fail(talk, "line %d: a variable is not set", line->number);
 	}
 	if (stays)
-		append(&talk->out, mn, sizeof(mn) - 1);
+		append(&talk->out, ping, strlen(ping));
 	if (!expect_until(talk, &replied, dialogue->count, &at))
 		return false;
 	if (stays && !expect(talk, &end, &at))
@@ -700,6 +704,13 @@ static bool forget(struct talk *talk)
 	static int control = -1;
 	char text[256];
 
+	if (is_redis) {
+		control = control < 0 ? connect_to() : control;
+		snprintf(text, sizeof(text), "AUTH %s\r\n", auth ? auth : "");
+		if (auth && !ask(control, text, "+OK\r\n"))
+			return fail(talk, "the password of --auth is refused");
+		return ask(control, "FLUSHALL\r\n", "+OK\r\n") || fail(talk, "FLUSHALL fails");
+	}
 	if (control < 0) {
 		control = connect_to();
 		snprintf(text, sizeof(text), "set k 0 0 %zu\r\n%s\r\n", auth ? strlen(auth) : 0,
@@ -851,6 +862,8 @@ static const char *letters_of(const char *server)
 {
 	static const char * const servers[][2] = {
 		{ "hbserve", "h" },
+		{ "hbserve-redis", "h" },
+		{ "redis", "r" },
 		{ "memcached-bookworm", "m2" },
 		{ "memcached-trixie", "m3" },
 		{ "memcached-sid", "mu" },
@@ -858,8 +871,10 @@ static const char *letters_of(const char *server)
 	size_t i;
 
 	for (i = 0; i < sizeof(servers) / sizeof(*servers); i++)
-		if (!strcmp(servers[i][0], server))
+		if (!strcmp(servers[i][0], server)) {
+			is_redis = strstr(server, "redis");
 			return servers[i][1];
+		}
 	return NULL;
 }
 

@@ -4,6 +4,7 @@
 # dialogues.t SERVER - hold the dialogues of this folder with a server, which the script starts:
 #
 #	memcached-SUITE	that of a suite of Debian, so that the dialogues are right
+#	redis		likewise, those of redis/
 #	hbserve		with the module, in a guest
 #	hbserve-fake	with entries in its own memory, and ASan and UBSan
 #	hbserve-threads	likewise, with TSan, and with random requests of several clients at once
@@ -53,6 +54,17 @@ hold() {
 	dialogue --server "$name" --splits "${SPLITS:-100000}" "$@" >>"$tap"
 }
 
+# serve_redis OPTION... - hold the dialogues of the protocol of Redis, and again with passwords.
+serve_redis() {
+	name=hbserve-redis
+	start redis "$@" --protocol redis --database 1=other
+	hold "$socket" "$here"/redis/*.txt "$here/databases.txt"
+	stop "$server with the protocol of Redis"
+	start redis-auth "$@" --protocol redis -Y "$directory/passwords"
+	hold --auth "alice secret" "$socket" "$here/redis_auth.txt"
+	stop "$server with the protocol of Redis, and passwords"
+}
+
 # serve OPTION... - hold the dialogues with a server that has these options, and again with passwords.
 serve() {
 	dump=''
@@ -78,12 +90,29 @@ name=${server%-fake}
 name=${name%-threads}
 case $server in
 memcached-*) serve memcached -u root -t 2 ;;
+redis)
+	socket=$directory/redis
+	log=$directory/redis.log
+	redis-server --port 0 --unixsocket "$socket" --save '' --daemonize no --dir "$directory" >"$log" 2>&1 &
+	process=$!
+	while [ ! -S "$socket" ] && kill -0 $process 2>/dev/null; do
+		sleep 0.01
+	done
+	hold "$socket" "$here"/redis/*.txt
+	stop redis
+	;;
 hbserve)
 	hbctl destroy main 2>/dev/null
 	hbctl create main --ttl 5m --grace 1m
+	hbctl destroy other 2>/dev/null
+	hbctl create other --ttl 5m
 	serve hbserve -b main -t 2
+	serve_redis hbserve -b main -t 2
 	;;
-*) serve "$server" -t 4 ;;
+*)
+	serve "$server" -t 4
+	serve_redis "$server" -t 4
+	;;
 esac
 awk '/^(not )?ok [0-9]+ / { sub(/[0-9]+/, ++count) }
 	/^1\.\./ { next }

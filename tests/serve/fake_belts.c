@@ -60,6 +60,7 @@ struct belts {
 	bool by_prefix;
 	unsigned int next;
 	struct belt plain;
+	struct belt databases[DATABASES_MAX];
 	struct belt prefixed[BELTS_MAX];
 };
 
@@ -92,11 +93,17 @@ int belts_check(void)
 
 int belts_open(const struct options *options, struct belts **belts)
 {
+	unsigned int i;
+
 	*belts = calloc(1, sizeof(**belts));
 	if (!*belts)
 		return -ENOMEM;
 	(*belts)->by_prefix = options->belts_by_prefix;
 	snprintf((*belts)->plain.name, HASHBELT_NAME_SIZE, "%s", options->belt);
+	for (i = 0; i < DATABASES_MAX; i++)
+		if (options->databases[i])
+			snprintf((*belts)->databases[i].name, HASHBELT_NAME_SIZE, "%s",
+				 options->databases[i]);
 	return 0;
 }
 
@@ -108,6 +115,14 @@ void belts_close(struct belts *belts)
 struct belt *belts_default(struct belts *belts)
 {
 	return &belts->plain;
+}
+
+struct belt *belts_database(struct belts *belts, unsigned int number)
+{
+	if (!number)
+		return &belts->plain;
+	return number < DATABASES_MAX && *belts->databases[number].name ?
+		&belts->databases[number] : NULL;
 }
 
 struct belt *belts_find(struct belts *belts, const char *key, size_t key_len, size_t *prefix)
@@ -140,6 +155,19 @@ struct belt *belts_again(struct belts *belts, struct belt *belt, const char *nam
 	int len = snprintf(key, sizeof(key), "%s:k", name);
 
 	return strcmp(belt->name, name) ? belts_find(belts, key, len, &prefix) : belt;
+}
+
+/* Whether the record is of a key of the belt, whose name with its end is before the key. */
+static bool is_of(const struct entry *entry, const struct belt *belt)
+{
+	size_t len = strlen(belt->name) + 1;
+
+	return entry->key_len >= len && !memcmp(entry->key, belt->name, len);
+}
+
+static bool is_gone(const struct belt *belt)
+{
+	return !strcmp(belt->name, "gone");
 }
 
 /* Finds or makes the record of a key. */
@@ -288,12 +316,25 @@ static int put(struct entry *entry, struct hashbelt_item *item)
 	return 0;
 }
 
+/* Whether the conditions on the deadline hold for a change to this time-to-live. */
+static bool allows(const struct entry *entry, __u32 how, __u64 ttl_ms)
+{
+	__u64 is = entry->deadline ?: HASHBELT_TTL_NEVER;
+	__u64 to = ttl_ms == HASHBELT_TTL_NEVER ? ttl_ms : now_ms() + ttl_ms;
+
+	return !(how & HASHBELT_IF_LASTING && entry->deadline) &&
+	       !(how & HASHBELT_IF_EXPIRING && !entry->deadline) &&
+	       !(how & HASHBELT_IF_LATER && to <= is) && !(how & HASHBELT_IF_SOONER && to >= is);
+}
+
 static int leave(struct entry *entry, struct hashbelt_item *item)
 {
 	bool stays = item->op == HASHBELT_OP_REMOVE && item->how & HASHBELT_LEAVE_STALE;
 
 	if (stays && !grace_ms())
 		return -EINVAL;
+	if (item->op == HASHBELT_OP_EXPIRE && is_live(entry) && !allows(entry, item->how, 0))
+		return -EALREADY;
 	if (!is_live(entry)) {
 		/* It ends the fill lease of an absent entry as well. */
 		entry->token = item->how & HASHBELT_IF_VERSION ? entry->token : 0;
@@ -323,37 +364,38 @@ static bool number_of(const struct entry *entry, __s64 *number)
 	len = entry->value_len - (*text == '-');
 	if (!len || len > 19 || strspn(text + (*text == '-'), "0123456789") != len)
 		return false;
+	if (text[*text == '-'] == '0' && entry->value_len > 1)
+		return false;
 	errno = 0;
 	*number = strtoll(text, NULL, 10);
 	return !errno;
 }
 
-/* An addition to a present entry; with HASHBELT_FLOOR. */
 static int add(struct entry *entry, struct hashbelt_item *item)
 {
+	__s64 is, floor = item->how & HASHBELT_FLOOR ? (__s64)item->version : INT64_MIN;
 	struct hashbelt_sum *sum = (void *)(uintptr_t)item->value;
 	struct hashbelt_item put_item = *item;
-	__s64 is, floor = item->version;
+	bool live = is_live(entry);
 	char text[24];
 	int err;
 
-	if (!(item->how & HASHBELT_IF_PRESENT) || !(item->how & HASHBELT_FLOOR))
-		return -EINVAL;
-	if (!is_live(entry))
+	if (!live && item->how & HASHBELT_IF_PRESENT)
 		return -ENOENT;
-	if (!number_of(entry, &is) || is < floor)
+	is = sum->value;
+	if (live && (!number_of(entry, &is) || is < floor))
 		return -EBADMSG;
 	if (!__builtin_add_overflow(is, sum->by, &is))
 		is = is < floor ? floor : is;
-	else if (sum->by < 0)
+	else if (sum->by < 0 && item->how & HASHBELT_FLOOR)
 		is = floor;
 	else
 		return -EOVERFLOW;
-	put_item.how = HASHBELT_IF_PRESENT;
+	put_item.how = live ? HASHBELT_IF_PRESENT : HASHBELT_IF_ABSENT;
 	put_item.value = (uintptr_t)text;
 	put_item.value_len = snprintf(text, sizeof(text), "%lld", (long long)is);
-	put_item.flags = entry->flags;
-	put_item.ttl_ms = HASHBELT_TTL_KEEP;
+	put_item.flags = live ? entry->flags : item->flags;
+	put_item.ttl_ms = live ? HASHBELT_TTL_KEEP : item->ttl_ms;
 	err = put(entry, &put_item);
 	if (err)
 		return err;
@@ -367,6 +409,10 @@ static int touch(struct entry *entry, struct hashbelt_item *item)
 {
 	if (!is_live(entry))
 		return -ENOENT;
+	if (item->how & HASHBELT_IF_VERSION && item->version != entry->version)
+		return -ESTALE;
+	if (!allows(entry, item->how, item->ttl_ms))
+		return -EALREADY;
 	set_deadline(entry, item->ttl_ms);
 	return 0;
 }
@@ -390,11 +436,6 @@ static int run(const struct belt *belt, struct hashbelt_item *item)
 	default:
 		return -EINVAL;
 	}
-}
-
-static bool is_gone(const struct belt *belt)
-{
-	return !strcmp(belt->name, "gone");
 }
 
 void belt_batch(struct belt *belt, struct hashbelt_item *items, unsigned int count)
@@ -476,7 +517,6 @@ int belt_give_up(struct belt *belt, const void *key, size_t key_len, __u64 token
 
 int belt_clear(struct belt *belt)
 {
-	size_t len = strlen(belt->name) + 1;
 	struct entry *entry;
 	unsigned int i;
 
@@ -485,7 +525,7 @@ int belt_clear(struct belt *belt)
 	pthread_mutex_lock(&lock);
 	for (i = 0; i < CHAINS; i++) {
 		for (entry = chains[i]; entry; entry = entry->next) {
-			if (memcmp(entry->key, belt->name, len))
+			if (!is_of(entry, belt))
 				continue;
 			drop(entry);
 			entry->token = 0;
@@ -540,7 +580,7 @@ static bool scan_step(struct belt_scan *scan, const struct hashbelt_record **rec
 		return ++scan->chain < CHAINS;
 	}
 	scan->place++;
-	if (!is_live(entry) || memcmp(entry->key, scan->belt->name, skip))
+	if (!is_live(entry) || !is_of(entry, scan->belt))
 		return true;
 	scan->now.record = (struct hashbelt_record){
 		.key_len = entry->key_len - skip, .value_len = entry->value_len,
@@ -566,6 +606,41 @@ int belt_scan_next(struct belt_scan *scan, const struct hashbelt_record **record
 void belt_scan_end(struct belt_scan *scan)
 {
 	free(scan);
+}
+
+/* A cursor is the number of the chain that comes next. */
+int belt_scan_piece(struct belt *belt, struct hashbelt_scan *scan)
+{
+	size_t skip = strlen(belt->name) + 1, room = scan->size, len = 0, size;
+	char *to = (char *)(uintptr_t)scan->buffer;
+	struct hashbelt_record record = { 0 };
+	const struct entry *entry;
+	__u64 chain = scan->cursor, chains_seen = 0;
+
+	if (is_gone(belt))
+		return -EIDRM;
+	pthread_mutex_lock(&lock);
+	for (scan->count = 0; chain < CHAINS && chains_seen < 1024; chain++, chains_seen++) {
+		for (entry = chains[chain]; entry; entry = entry->next) {
+			if (!is_live(entry) || !is_of(entry, belt))
+				continue;
+			size = (sizeof(record) + entry->key_len - skip + 7) / 8 * 8;
+			record.size = size;
+			record.key_len = entry->key_len - skip;
+			if (len + size > room) {
+				scan->size = len + size + HASHBELT_KEY_MAX;
+				pthread_mutex_unlock(&lock);
+				return -ERANGE;
+			}
+			memcpy(to + len, &record, sizeof(record));
+			memcpy(to + len + sizeof(record), entry->key + skip, record.key_len);
+			len += size;
+			scan->count++;
+		}
+	}
+	scan->cursor = chain < CHAINS ? chain : 0;
+	pthread_mutex_unlock(&lock);
+	return 0;
 }
 
 int belt_info(struct belt *belt, struct hashbelt_info *info)

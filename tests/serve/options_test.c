@@ -132,6 +132,13 @@ static const struct refusal {
 	{ "-d", "--daemon (-d) of memcached: start it by systemd" },
 	{ "-u memcache", "start it as that user" },
 	{ "-S", "use --auth-file" },
+	{ "-B binary", "--protocol: 'binary' is not memcached or redis" },
+	{ "--protocol redis --belts-by-prefix", "--belts-by-prefix is for memcached" },
+	{ "--database 1=b", "--database needs --protocol redis" },
+	{ "--protocol redis --database 0=b", "'0=b' is not NUMBER=BELT" },
+	{ "--protocol redis --database 16=b", "with a number from 1 to 15" },
+	{ "--protocol redis --database 1=", "'1=' is not NUMBER=BELT" },
+	{ "--protocol redis --database b", "'b' is not NUMBER=BELT" },
 	{ "--completion tcsh", "'tcsh' is not bash|fish|zsh" },
 };
 
@@ -145,6 +152,21 @@ static void test_refusals(void)
 		ok(message_is(refusals[i].message), "the error of '%s' names the problem",
 		   refusals[i].line);
 	}
+}
+
+static void test_protocol(void)
+{
+	parse("");
+	ok(options.protocol == PROTOCOL_MEMCACHED, "the default protocol is that of memcached");
+	parse("-B ascii");
+	ok(options.protocol == PROTOCOL_MEMCACHED, "-B ascii is the protocol of memcached");
+	is_int(parse("--protocol redis --database 1=limits --database 15=z -l h"), 0,
+	       "--protocol redis takes --database");
+	ok(options.protocol == PROTOCOL_REDIS && options.port == 6379, "its port is 6379");
+	ok(same(options.databases[1], "limits") && same(options.databases[15], "z") &&
+	   !options.databases[2], "--database names belts by numbers");
+	parse("--protocol redis -l h -p 5");
+	is_int(options.port, 5, "--protocol redis takes another port");
 }
 
 /* Help and completion come from the table. */
@@ -173,6 +195,7 @@ int main(void)
 	test_defaults();
 	test_all();
 	test_port();
+	test_protocol();
 	test_refusals();
 	test_printed();
 	return done_testing();

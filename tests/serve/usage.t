@@ -41,6 +41,14 @@ result "help has at most 80 columns" "$(hbserve --help | grep -E '.{81}')"
 result "the manual page has the options of help, and no others" "$(
 	long_options >"$temporary/helped"
 	in_manual | diff "$temporary/helped" - | grep '^[<>]')"
+result "the manual page has the commands of --list-commands, with the same words" "$(
+	hbserve --list-commands | awk -F '\t' '{
+		gsub(/-/, "\\-", $1)
+		print ".It Ic " $1
+		print toupper(substr($2, 1, 1)) substr($2, 2) "."
+	}' >"$temporary/listed"
+	sed '1,/From hbserve --list-commands/d; /The end of the commands/,$d' "$manual" |
+		diff "$temporary/listed" - | grep '^[<>]')"
 is "bash completion offers options" 0 '--tls --tls-ca --tls-cert --tls-key --tls-verify' '' \
 	complete hbserve --tl
 is "bash completion offers shells" 0 'bash fish zsh' '' complete hbserve --completion ''

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 #include "belts.h"
 #include "log.h"
@@ -42,12 +43,14 @@ struct belt {
  * @by_prefix:	keys may have the name of a belt before them
  * @uses:	count of uses of prefixes
  * @plain:	the belt of keys without a prefix
+ * @databases:	those of --database, by their numbers; @plain is number 0
  * @prefixed:	belts of prefixes
  */
 struct belts {
 	bool by_prefix;
 	__u64 uses;
 	struct belt plain;
+	struct belt databases[DATABASES_MAX];
 	struct belt prefixed[PREFIXES_MAX];
 };
 
@@ -109,6 +112,7 @@ int belts_open(const struct options *options, struct belts **belts)
 {
 	char text[HASHBELT_ERROR_SIZE];
 	struct belt *plain;
+	unsigned int i;
 	int err;
 
 	*belts = calloc(1, sizeof(**belts));
@@ -118,6 +122,10 @@ int belts_open(const struct options *options, struct belts **belts)
 	plain = &(*belts)->plain;
 	plain->name_len = strlen(options->belt);
 	snprintf(plain->name, sizeof(plain->name), "%s", options->belt);
+	for (i = 0; i < DATABASES_MAX; i++)
+		if (options->databases[i])
+			snprintf((*belts)->databases[i].name, HASHBELT_NAME_SIZE, "%s",
+				 options->databases[i]);
 	err = plain->name_len < sizeof(plain->name) ? open_belt(plain) : -ENAMETOOLONG;
 	if (!err || err == -EIDRM)
 		return 0;
@@ -142,6 +150,8 @@ void belts_close(struct belts *belts)
 	if (!belts)
 		return;
 	hashbelt_close(belts->plain.handle);
+	for (i = 0; i < DATABASES_MAX; i++)
+		hashbelt_close(belts->databases[i].handle);
 	for (i = 0; i < PREFIXES_MAX; i++)
 		hashbelt_close(belts->prefixed[i].handle);
 	free(belts);
@@ -156,6 +166,21 @@ void belts_close(struct belts *belts)
 struct belt *belts_default(struct belts *belts)
 {
 	return &belts->plain;
+}
+
+/**
+ * belts_database() - the belt of a database
+ * @belts:	the belts
+ * @number:	of the database
+ *
+ * Return: the belt; NULL if there is no such database.
+ */
+struct belt *belts_database(struct belts *belts, unsigned int number)
+{
+	if (!number)
+		return &belts->plain;
+	return number < DATABASES_MAX && *belts->databases[number].name ?
+		&belts->databases[number] : NULL;
 }
 
 /* The belt of a prefix, in the place of the one that was used least recently if it is new. */
@@ -379,6 +404,32 @@ void belt_scan_end(struct belt_scan *scan)
 	hashbelt_scan_end(scan->scanner);
 	hashbelt_close(scan->handle);
 	free(scan);
+}
+
+/**
+ * belt_scan_piece() - read some keys of a belt
+ * @belt:	the belt
+ * @scan:	as for HASHBELT_IOC_SCAN
+ *
+ * Return: as that call; -ERANGE: @size of @scan says what the next piece needs.
+ */
+int belt_scan_piece(struct belt *belt, struct hashbelt_scan *scan)
+{
+	const struct hashbelt_scan asked = *scan;
+	struct hashbelt_info info;
+	int err = open_belt(belt);
+
+	if (err)
+		return err;
+	err = ioctl(hashbelt_fd(belt->handle), HASHBELT_IOC_SCAN, scan) ? -errno : 0;
+	if (err != -EIDRM)
+		return err;
+	/* A call of the library binds the handle to the next belt of the name. */
+	err = hashbelt_info(belt->handle, &info);
+	if (err)
+		return err;
+	*scan = asked;
+	return ioctl(hashbelt_fd(belt->handle), HASHBELT_IOC_SCAN, scan) ? -errno : 0;
 }
 
 /**

@@ -26,6 +26,7 @@ int belts_check(void);
 int belts_open(const struct options *options, struct belts **belts);
 void belts_close(struct belts *belts);
 struct belt *belts_default(struct belts *belts);
+struct belt *belts_database(struct belts *belts, unsigned int number);
 struct belt *belts_find(struct belts *belts, const char *key, size_t key_len, size_t *prefix);
 struct belt *belts_again(struct belts *belts, struct belt *belt, const char *name);
 
@@ -37,6 +38,7 @@ int belt_clear(struct belt *belt);
 int belt_scan_begin(const struct belt *belt, struct belt_scan **scan);
 int belt_scan_next(struct belt_scan *scan, const struct hashbelt_record **record);
 void belt_scan_end(struct belt_scan *scan);
+int belt_scan_piece(struct belt *belt, struct hashbelt_scan *scan);
 int belt_info(struct belt *belt, struct hashbelt_info *info);
 int belt_stat(struct belt *belt, __u64 *counters);
 const char *belt_name(const struct belt *belt);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hbserve - serve the belts of hashbelt by the protocol of memcached.
+ * hbserve - serve the belts of hashbelt by the protocol of memcached, or by that of Redis.
  */
 #include <malloc.h>
 #include <signal.h>
@@ -16,6 +16,7 @@
 #include "loop.h"
 #include "options.h"
 #include "protocol.h"
+#include "redis/commands.h"
 #include "status.h"
 #include "tls.h"
 
@@ -23,7 +24,7 @@
 #define LISTENERS_MAX	64
 
 /* Descriptors beside those of clients: of each worker, and of all. */
-#define FILES_OF_WORKER	72
+#define FILES_OF_WORKER	(72 + DATABASES_MAX)
 #define FILES_OF_ALL	(LISTENERS_MAX + 32)
 
 /* Memory of larger values goes back to the system at once, bytes. By default that limit grows. */
@@ -67,6 +68,10 @@ static int serve(const struct loop_setup *setup)
 
 static int open_and_serve(const struct options *options, struct listener *listeners, int count)
 {
+	static const struct protocol * const protocols[] = {
+		[PROTOCOL_MEMCACHED] = &protocol_memcached,
+		[PROTOCOL_REDIS] = &protocol_redis,
+	};
 	struct loop_setup setup = {
 		.options = options, .listeners = listeners, .count = count,
 	};
@@ -74,7 +79,7 @@ static int open_and_serve(const struct options *options, struct listener *listen
 	int err = 0, i;
 
 	for (i = 0; i < count; i++)
-		listeners[i].protocol = &protocol_memcached;
+		listeners[i].protocol = protocols[options->protocol];
 	if (options->auth_file)
 		err = auth_load(options->auth_file, &auth);
 	setup.auth = auth;
@@ -98,6 +103,10 @@ int main(int argc, char **argv)
 	status = options_parse(argc, argv, &options);
 	if (status)
 		return status - 1;
+	if (options.list_commands) {
+		redis_print_commands();
+		return EXIT_SUCCESS;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
 	log_begin("hbserve", options.verbose);

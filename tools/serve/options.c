@@ -12,9 +12,10 @@
 #include "option.h"
 #include "options.h"
 
-/* Loopback, and the port of memcached. */
+/* Loopback, and the ports of memcached and Redis. */
 #define DEFAULT_ADDRESS	"127.0.0.1"
-#define DEFAULT_PORT	11211
+#define MEMCACHED_PORT	11211
+#define REDIS_PORT	6379
 
 /* A number of bytes or, with k or m behind it, KiB or MiB: the form of memcached. */
 static int parse_size(const struct option_reader *reader, const struct option_row *row,
@@ -45,6 +46,37 @@ static int parse_mode(const struct option_reader *reader, const struct option_ro
 		return option_wrong(reader, "--%s: '%s' is not a mode from 0 to 0777", row->name,
 				    text);
 	*(mode_t *)option_field(reader, row) = number;
+	return OPTION_FINE;
+}
+
+static int parse_protocol(const struct option_reader *reader, const struct option_row *row,
+			  const char *text)
+{
+	enum protocol_kind *protocol = option_field(reader, row);
+
+	if (!strcmp(text, "redis"))
+		*protocol = PROTOCOL_REDIS;
+	else if (!strcmp(text, "memcached") || !strcmp(text, "ascii"))
+		*protocol = PROTOCOL_MEMCACHED;
+	else
+		return option_wrong(reader, "--%s: '%s' is not memcached or redis", row->name,
+				    text);
+	return OPTION_FINE;
+}
+
+static int parse_database(const struct option_reader *reader, const struct option_row *row,
+			  const char *text)
+{
+	const char **databases = option_field(reader, row);
+	unsigned long number;
+	const char *end = option_digits(text, 10, &number);
+
+	if (!end || *end != '=' || !end[1] || !number || number >= DATABASES_MAX ||
+	    strlen(end + 1) >= HASHBELT_NAME_SIZE)
+		return option_wrong(reader,
+				    "--%s: '%s' is not NUMBER=BELT, with a number from 1 to %u",
+				    row->name, text, DATABASES_MAX - 1);
+	databases[number] = end + 1;
 	return OPTION_FINE;
 }
 
@@ -96,10 +128,15 @@ static const struct option_row rows[] = {
 	{ OPTION_SETS(group, "group", 0, "GROUP", "its group", option_text) },
 	{ OPTION_SETS(address, "listen", 'l', "ADDRESS",
 		      "listen on TCP: HOST or HOST:PORT, by commas", option_text) },
-	{ OPTION_SETS(port, "port", 'p', "PORT", "the port (11211); without -l, at 127.0.0.1",
-		      option_number), .least = 0, .most = 65535 },
+	{ OPTION_SETS(port, "port", 'p', "PORT",
+		      "the port (11211, or 6379); without -l, at 127.0.0.1", option_number),
+	  .least = 0, .most = 65535 },
+	{ OPTION_SETS(protocol, "protocol", 'B', "memcached|redis",
+		      "the protocol of clients (memcached)", parse_protocol) },
 	{ OPTION_SETS(belt, "belt", 'b', "BELT", "the belt (" HASHBELT_DEFAULT_BELT ")",
 		      option_text) },
+	{ OPTION_SETS(databases, "database", 0, "NUMBER=BELT",
+		      "with redis: the belt of SELECT NUMBER, several", parse_database) },
 	{ OPTION_SETS(belts_by_prefix, "belts-by-prefix", 0, NULL,
 		      "a key NAME:KEY is KEY in belt NAME", option_flag) },
 	{ OPTION_SETS(threads, "threads", 't', "N", "number of worker threads (4)", option_number),
@@ -128,6 +165,8 @@ static const struct option_row rows[] = {
 		      "let clients list the keys (lru_crawler, stats cachedump)", option_flag) },
 	{ OPTION_SETS(verbose, "verbose", 'v', NULL, "log connections; twice: requests, too",
 		      option_more) },
+	{ OPTION_SETS(list_commands, "list-commands", 0, NULL,
+		      "print the commands of redis and do nothing", option_flag) },
 	{ OPTION_DOES("extended", 'o', "NAME=VALUE", "as memcached, for idle_timeout",
 		      parse_extended) },
 	{ OPTION_DOES("udp-port", 'U', "PORT", "as memcached, for 0 alone: there is no UDP",
@@ -143,7 +182,6 @@ static const struct option_row rows[] = {
 	{ ABSENT("disable-evictions", 'M', NULL,
 		 "'hbctl set BELT --when-full reject' does this") },
 	{ ABSENT("lock-memory", 'k', NULL, "a belt is never swapped out") },
-	{ ABSENT("protocol", 'B', "NAME", "it speaks the text protocol only") },
 	{ ABSENT("enable-sasl", 'S', NULL, "use --auth-file") },
 	{ 0 },
 };
@@ -151,9 +189,19 @@ static const struct option_row rows[] = {
 static const struct option_program program = {
 	.name = "hbserve",
 	.usage = "Usage: hbserve [OPTION]...\n"
-		 "Serve the belts of hashbelt by the protocol of memcached.\n",
+		 "Serve the belts of hashbelt by the protocol of memcached, or of Redis.\n",
 	.rows = rows,
 };
+
+static bool has_database(const struct options *options)
+{
+	unsigned int i;
+
+	for (i = 0; i < DATABASES_MAX; i++)
+		if (options->databases[i])
+			return true;
+	return false;
+}
 
 /* Checks the options together. */
 static int check(const struct option_reader *reader, const struct options *options)
@@ -168,6 +216,11 @@ static int check(const struct option_reader *reader, const struct options *optio
 		return option_wrong(reader, "--tls needs --tls-cert and --tls-key");
 	if (options->tls_verify && !options->tls_ca)
 		return option_wrong(reader, "--tls-verify needs --tls-ca");
+	if (options->protocol == PROTOCOL_REDIS && options->belts_by_prefix)
+		return option_wrong(reader,
+				    "--belts-by-prefix is for memcached: --database gives SELECT a belt");
+	if (options->protocol != PROTOCOL_REDIS && has_database(options))
+		return option_wrong(reader, "--database needs --protocol redis");
 	if (options->group && !options->socket)
 		return option_wrong(reader,
 				    "--group is the group of a unix socket: give --unix-socket as well");
@@ -180,7 +233,7 @@ static void complete(struct options *options)
 	if (!options->port)
 		options->address = NULL;
 	else if (options->port == UINT_MAX)
-		options->port = DEFAULT_PORT;
+		options->port = options->protocol == PROTOCOL_REDIS ? REDIS_PORT : MEMCACHED_PORT;
 	else if (!options->address)
 		options->address = DEFAULT_ADDRESS;
 	if (!options->belt)

@@ -7,6 +7,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Numbers of databases, from 0. */
+#define DATABASES_MAX	16
+
+/* The protocol that clients speak. */
+enum protocol_kind {
+	PROTOCOL_MEMCACHED,
+	PROTOCOL_REDIS,
+};
+
 /**
  * struct options - the command line. Texts are those of argv
  * @socket:	path of a unix socket to make; NULL for none
@@ -14,13 +23,16 @@
  * @group:	its group, a name or a number; NULL for that of the process
  * @address:	addresses for TCP, separated by commas; NULL for none
  * @port:	the port of those that name none; 0 lets the kernel choose
- * @belt:	the belt of keys without a prefix
+ * @protocol:	the protocol of all listeners
+ * @belt:	the belt of keys without a prefix, and of database 0
+ * @databases:	the belts of further databases; NULL for none
  * @belts_by_prefix: a key NAME:KEY is KEY in belt NAME
  * @threads:	number of worker threads
  * @connections: most clients at a time
  * @idle_seconds: a client that sends nothing for so long is closed; 0 for never
  * @item_max:	longest value, bytes
  * @verbose:	0 logs trouble, 1 connections as well, 2 requests as well
+ * @list_commands: print the commands of the protocol of Redis, and do nothing else
  * @shutdown:	a client may end the server
  * @dump:	a client may list keys
  * @auth_file:	users and passwords, without which no client is served; NULL for none
@@ -36,13 +48,16 @@ struct options {
 	const char *group;
 	const char *address;
 	unsigned int port;
+	enum protocol_kind protocol;
 	const char *belt;
+	const char *databases[DATABASES_MAX];
 	bool belts_by_prefix;
 	unsigned int threads;
 	unsigned int connections;
 	unsigned int idle_seconds;
 	size_t item_max;
 	int verbose;
+	bool list_commands;
 	bool shutdown;
 	bool dump;
 	const char *auth_file;

@@ -72,7 +72,7 @@ struct protocol {
 	void (*end)(struct client *client);
 };
 
-extern const struct protocol protocol_memcached;
+extern const struct protocol protocol_memcached, protocol_redis;
 
 enum done protocol_run(struct work *work, struct client *client);
 
