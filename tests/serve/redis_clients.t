@@ -8,8 +8,9 @@ import sys
 import threading
 
 import redis
+from redis.exceptions import LockNotOwnedError
 
-from serve import Server, at_last, entry, equal, finish, make_belt, true
+from serve import Server, at_last, entry, equal, finish, make_belt, result, true
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else 'hbserve'
 on = make_belt('main', '--ttl', '5m') if PROGRAM == 'hbserve' else None
@@ -57,6 +58,24 @@ one.set('other', 1)
 found = list(one.scan_iter('scan:*', count=100))
 equal('a scan finds each key once', sorted(f'scan:{i}'.encode() for i in range(3000)), sorted(found))
 equal('3001 keys are removed in one command', 3001, one.delete('other', *found))
+
+# Locks of redis-py: its scripts by their digests
+lock = one.lock('lock', timeout=100)
+equal('a lock is taken', True, lock.acquire(blocking=False))
+equal('another client does not get it', False, client().lock('lock', timeout=100).acquire(blocking=False))
+lock.extend(100)
+true('it is extended', 195 <= one.ttl('lock') <= 200, one.ttl('lock'))
+lock.reacquire()
+true('it is renewed', 95 <= one.ttl('lock') <= 100, one.ttl('lock'))
+lock.release()
+equal('it is released', None, one.get('lock'))
+lock.acquire()
+one.set('lock', 'another')
+try:
+    lock.release()
+    result('the lock of another owner is not released', 'it is released')
+except LockNotOwnedError:
+    equal('the lock of another owner is not released', b'another', one.get('lock'))
 
 # Databases
 equal('a database is a belt of its own', None, (one.set('k', 1), client(db=1).get('k'))[1])

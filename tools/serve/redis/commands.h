@@ -31,6 +31,9 @@ redis_start redis_ttl, redis_expire, redis_persist;
 redis_start redis_del, redis_exists, redis_type, redis_dbsize, redis_randomkey, redis_flush;
 redis_start redis_scan, redis_keys, redis_delex, redis_delifeq;
 
+/* script.c */
+redis_start redis_eval, redis_evalsha, redis_script;
+
 /* table.c */
 redis_start redis_list_commands;
 void redis_print_commands(void);

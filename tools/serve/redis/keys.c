@@ -8,6 +8,7 @@
 #include "options.h"
 #include "commands.h"
 #include "glob.h"
+#include "keys.h"
 #include "put.h"
 
 /* Memory for one piece of a scan at first, and for the keys that KEYS lists, bytes. */
@@ -329,4 +330,50 @@ enum started redis_randomkey(struct work *work, struct redis *redis)
 	}
 	end_listing(&listing);
 	return err ? answer_failure(work, listing.belt, err) : answer_end(&answer);
+}
+
+/* Removes the keys of a piece that match. */
+static int delete_piece(struct listing *listing)
+{
+	const char *at = listing->buffer;
+	struct hashbelt_item item;
+	uint32_t i;
+
+	for (i = 0; i < listing->scan.count; i++) {
+		const struct hashbelt_record *record = (const void *)at;
+		const char *key = hashbelt_record_key(record);
+
+		at += record->size;
+		if (!glob_matches(listing->pattern, key, record->key_len))
+			continue;
+		item = hashbelt_item(HASHBELT_OP_REMOVE, key, record->key_len, NULL, 0);
+		belt_batch(listing->belt, &item, 1);
+		if (item.result && item.result != -ENOENT)
+			return item.result;
+		listing->count += !item.result;
+	}
+	return 0;
+}
+
+/**
+ * keys_delete() - remove the keys that match a pattern, one after the other
+ * @belt:	the belt
+ * @pattern:	the pattern
+ * @sum:	returned: their number
+ *
+ * Return: 0 or an error.
+ */
+int keys_delete(struct belt *belt, const struct word *pattern, int64_t *sum)
+{
+	struct listing listing = {
+		.belt = belt, .size = HASHBELT_SCAN_MAX, .pattern = pattern,
+	};
+	int err;
+
+	do {
+		err = read_piece(&listing) ?: delete_piece(&listing);
+	} while (!err && listing.scan.cursor);
+	*sum = listing.count;
+	end_listing(&listing);
+	return err;
 }

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Scripts that count, for limiters of rates. Each addition is one operation of the belt. */
+#include <errno.h>
+
+#include "keys.h"
+#include "lifetime.h"
+#include "script.h"
+
+/**
+ * struct sum - an addition
+ * @value:	the sum
+ * @item:	its operation
+ */
+struct sum {
+	struct hashbelt_sum value;
+	struct hashbelt_item item;
+};
+
+/* Adds to the first key. A new entry lives for @ttl_ms. */
+static int add(const struct script_call *call, int64_t by, __u64 ttl_ms, __u32 how,
+	       struct sum *sum)
+{
+	struct target target = script_target(call, 0);
+
+	sum->value = (struct hashbelt_sum){ .by = by };
+	sum->item = target_item(HASHBELT_OP_ADD, &target, &sum->value, sizeof(sum->value));
+	sum->item.how = how;
+	sum->item.ttl_ms = ttl_ms;
+	return target_run(&target, &sum->item);
+}
+
+static enum started fail(const struct script_call *call, int err)
+{
+	if (err == -EBADMSG)
+		return answer_one(call->work, ERROR_INTEGER);
+	if (err == -EOVERFLOW)
+		return answer_one(call->work, "-ERR increment or decrement would overflow");
+	return answer_failure(call->work, call->belt, err);
+}
+
+static enum started answer_pair(const struct script_call *call, int64_t first, int64_t second)
+{
+	struct answer answer = answer_begin(call->work);
+
+	answer_number(&answer, '*', 2);
+	answer_number(&answer, ':', first);
+	answer_number(&answer, ':', second);
+	return answer_end(&answer);
+}
+
+/* The time of an argument. False: it is none, or over. */
+static bool read_time(const struct word *word, enum time_unit unit, __u64 *ms)
+{
+	struct lifetime life;
+	int64_t number;
+
+	if (!script_number(word, &number) || number <= 0 ||
+	    !lifetime_of(number, unit, 0, &life))
+		return false;
+	*ms = life.ttl_ms;
+	return true;
+}
+
+/* Touches the first key. */
+static int touch(const struct script_call *call, __u64 ttl_ms, __u32 how)
+{
+	struct target target = script_target(call, 0);
+	struct hashbelt_item item = target_item(HASHBELT_OP_TOUCH, &target, NULL, 0);
+
+	item.how = how;
+	item.ttl_ms = ttl_ms;
+	return target_run(&target, &item);
+}
+
+/* Adds A1; an entry that does not expire gets A2 seconds. Replies the sum and the ms left. */
+enum started script_count_for(const struct script_call *call)
+{
+	struct sum sum;
+	int64_t by;
+	__u64 ms;
+	int err;
+
+	if (!script_number(&call->args[0], &by) || !read_time(&call->args[1], UNIT_SECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	err = add(call, by, ms, 0, &sum);
+	if (!err && sum.item.ttl_ms == HASHBELT_TTL_NEVER) {
+		err = touch(call, ms, HASHBELT_IF_LASTING);
+		sum.item.ttl_ms = ms;
+		/* Another caller has been faster, or has removed it. */
+		err = err == -EALREADY || err == -ENOENT ? 0 : err;
+	}
+	return err ? fail(call, err) : answer_pair(call, sum.value.value, sum.item.ttl_ms);
+}
+
+/* The beginning of a window: the number 1 for @ms, in the place of one that does not expire. */
+static int begin_window(const struct script_call *call, const struct sum *sum, __u64 ms)
+{
+	struct target target = script_target(call, 0);
+	struct hashbelt_item item = target_item(HASHBELT_OP_PUT, &target, "1", 1);
+
+	item.how = HASHBELT_IF_VERSION;
+	item.version = sum->item.version;
+	item.ttl_ms = ms;
+	return target_run(&target, &item);
+}
+
+/* Adds 1 to a number that expires; else it is 1 for A1 ms. Replies it and the ms left. */
+enum started script_count_window(const struct script_call *call)
+{
+	unsigned int i;
+	struct sum sum;
+	__u64 ms;
+	int err = -ESTALE;
+
+	if (!read_time(&call->args[0], UNIT_MILLISECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	for (i = 0; (err == -ESTALE || err == -ENOENT) && i < TARGET_ATTEMPTS; i++) {
+		err = add(call, 1, ms, 0, &sum);
+		if (err)
+			return fail(call, err);
+		if (sum.item.ttl_ms != HASHBELT_TTL_NEVER)
+			return answer_pair(call, sum.value.value, sum.item.ttl_ms);
+		err = begin_window(call, &sum, ms);
+	}
+	return err ? fail(call, err) : answer_pair(call, 1, ms);
+}
+
+/* Adds A2; if that is the sum, the entry gets A1 seconds. Replies the sum. */
+enum started script_count_first(const struct script_call *call)
+{
+	struct sum sum;
+	int64_t by;
+	__u64 ms;
+	int err;
+
+	if (!script_number(&call->args[1], &by) || !read_time(&call->args[0], UNIT_SECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	err = add(call, by, ms, 0, &sum);
+	if (!err && sum.value.value == by)
+		touch(call, ms, 0);
+	return err ? fail(call, err) : answer_integer(call->work, sum.value.value);
+}
+
+static enum started add_plainly(const struct script_call *call, __u32 how)
+{
+	struct answer answer = answer_begin(call->work);
+	struct sum sum;
+	int64_t by;
+	int err;
+
+	if (!script_number(&call->args[0], &by))
+		return answer_one(call->work, ERROR_INTEGER);
+	err = add(call, by, HASHBELT_TTL_NEVER, how, &sum);
+	if (err && err != -ENOENT)
+		return fail(call, err);
+	if (err)
+		answer_nil(&answer);
+	else
+		answer_number(&answer, ':', sum.value.value);
+	return answer_end(&answer);
+}
+
+/* Adds A1 to a key that is there. */
+enum started script_count_present(const struct script_call *call)
+{
+	return add_plainly(call, HASHBELT_IF_PRESENT);
+}
+
+/* Adds A1. */
+enum started script_count(const struct script_call *call)
+{
+	return add_plainly(call, 0);
+}
+
+static int read_step(struct change *change, struct hashbelt_item *item)
+{
+	(void)change;
+	(void)item;
+	return CHANGE_NOTHING;
+}
+
+/* Replies the value and the ms left. */
+enum started script_read(const struct script_call *call)
+{
+	struct change change = { .target = script_target(call, 0), .step = read_step };
+	struct answer answer = answer_begin(call->work);
+	int err = change_run(&change);
+
+	if (err < 0) {
+		change_end(&change);
+		return answer_failure(call->work, call->belt, err);
+	}
+	answer_number(&answer, '*', 2);
+	if (change.is_there)
+		answer_bulk(&answer, change.value, change.len);
+	else
+		answer_nil(&answer);
+	answer_number(&answer, ':', !change.is_there ? -2 :
+		      lifetime_left(change.whole.item.ttl_ms, UNIT_MILLISECONDS, 0));
+	change_end(&change);
+	return answer_end(&answer);
+}
+
+/* Deletes the keys that match the pattern of the first one. Replies their number. */
+enum started script_delete_matching(const struct script_call *call)
+{
+	int64_t sum;
+	int err = keys_delete(call->belt, &call->keys[0], &sum);
+
+	return err ? answer_failure(call->work, call->belt, err) :
+		     answer_integer(call->work, sum);
+}

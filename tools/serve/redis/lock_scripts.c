@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scripts about locks and single values. Each change of an entry is one operation of the belt, on
+ * condition of the version that was read. Several keys are changed one after the other.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lifetime.h"
+#include "put.h"
+#include "script.h"
+
+/* Answers with a number, or that an operation has failed. */
+static enum started answer_result(const struct script_call *call, int err, int64_t number)
+{
+	return err < 0 ? answer_failure(call->work, call->belt, err) :
+			 answer_integer(call->work, number);
+}
+
+/* Changes the entry of a key. Returns as change_run(). */
+static int change_key(const struct script_call *call, unsigned int key, int64_t number,
+		      int (*step)(struct change *change, struct hashbelt_item *item))
+{
+	struct change change = {
+		.target = script_target(call, key), .step = step, .words = call->args,
+		.number = number,
+	};
+	int err = change_run(&change);
+
+	change_end(&change);
+	return err;
+}
+
+/* Deletes each key whose value is A1. Replies their number. */
+enum started script_delete_equal(const struct script_call *call)
+{
+	unsigned int i;
+	int64_t sum = 0;
+	int err = 0;
+
+	for (i = 0; err >= 0 && i < call->key_count; i++) {
+		err = change_key(call, i, 0, change_delete_equal);
+		sum += err == CHANGE_DO;
+	}
+	return answer_result(call, err, sum);
+}
+
+/* Touches an entry whose value is A1, so that @number milliseconds are left; 0: deletes it. */
+static int touch_step(struct change *change, struct hashbelt_item *item)
+{
+	if (!change_equals(change, &change->words[0]))
+		return CHANGE_NOTHING;
+	item->op = change->number ? HASHBELT_OP_TOUCH : HASHBELT_OP_REMOVE;
+	item->ttl_ms = change->number < 0 ? HASHBELT_TTL_NEVER : (__u64)change->number;
+	return CHANGE_DO;
+}
+
+/* Gives the entry with the value A1 this time. @number: below 0: it does not expire. */
+static enum started touch_equal(const struct script_call *call, int64_t number)
+{
+	int err = change_key(call, 0, number, touch_step);
+
+	return answer_result(call, err, err == CHANGE_DO);
+}
+
+/* The time of an argument, in milliseconds; 0: it is over. False: it is none. */
+static bool read_time(const struct word *word, enum time_unit unit, int64_t *ms)
+{
+	struct lifetime life;
+	int64_t number;
+
+	if (!script_number(word, &number) ||
+	    !lifetime_of(number, unit, redis_now_ms(), &life))
+		return false;
+	*ms = life.is_over ? 0 : life.ttl_ms;
+	return true;
+}
+
+/* If the value is A1, A2 milliseconds are left; none: it is deleted. */
+enum started script_renew(const struct script_call *call)
+{
+	int64_t ms;
+
+	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	return touch_equal(call, ms);
+}
+
+/* If the value is A1, A2 seconds are left; none: it does not expire. */
+enum started script_expire_equal(const struct script_call *call)
+{
+	int64_t ms;
+
+	if (!read_time(&call->args[1], UNIT_SECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	return touch_equal(call, ms ?: -1);
+}
+
+/*
+ * Adds @number milliseconds to the time left of the entry with the value A1. A put: its new version
+ * lets another such addition begin anew.
+ */
+static int extend_step(struct change *change, struct hashbelt_item *item)
+{
+	__u64 left = change->whole.item.ttl_ms;
+	struct lifetime life;
+	int64_t ms;
+
+	if (!change_equals(change, &change->words[0]) || left == HASHBELT_TTL_NEVER)
+		return CHANGE_NOTHING;
+	if (__builtin_add_overflow((int64_t)left, change->number, &ms) ||
+	    !lifetime_of(ms, UNIT_MILLISECONDS, 0, &life))
+		return -EOVERFLOW;
+	if (life.is_over) {
+		item->op = HASHBELT_OP_REMOVE;
+		return CHANGE_DO;
+	}
+	item->value = (uintptr_t)change->value;
+	item->value_len = change->len;
+	item->ttl_ms = life.ttl_ms;
+	return CHANGE_DO;
+}
+
+/* Touches an entry that expires, and whose value is A1. */
+static int renew_step(struct change *change, struct hashbelt_item *item)
+{
+	if (change->is_there && change->whole.item.ttl_ms == HASHBELT_TTL_NEVER)
+		return CHANGE_NOTHING;
+	return touch_step(change, item);
+}
+
+/* If the value is A1 and it expires, A2 ms are left; with A3 "0" they are added. */
+enum started script_extend(const struct script_call *call)
+{
+	bool adds = redis_is(&call->args[2], "0");
+	int64_t ms;
+	int err;
+
+	if (!script_number(&call->args[1], &ms) ||
+	    (!adds && !read_time(&call->args[1], UNIT_MILLISECONDS, &ms)))
+		return answer_one(call->work, ERROR_INTEGER);
+	err = change_key(call, 0, ms, adds ? extend_step : renew_step);
+	if (err == -EOVERFLOW)
+		return answer_one(call->work, ERROR_INTEGER);
+	return answer_result(call, err, err == CHANGE_DO);
+}
+
+/* Puts a value under a key that has none. Returns 0, -EEXIST or an error. */
+static int put_new(const struct script_call *call, unsigned int key, const struct word *value,
+		   int64_t ms, uint64_t *version)
+{
+	struct target target = script_target(call, key);
+	struct hashbelt_item item = target_item(HASHBELT_OP_PUT, &target, NULL, 0);
+	int err;
+
+	put_fill(&item, value, ms);
+	item.how = HASHBELT_IF_ABSENT;
+	err = target_run(&target, &item);
+	*version = item.version;
+	return err;
+}
+
+/* Takes back keys that this call has put. */
+static void take_back(const struct script_call *call, unsigned int keys, const uint64_t *versions)
+{
+	struct hashbelt_item item;
+	struct target target;
+
+	while (keys--) {
+		target = script_target(call, keys);
+		item = target_item(HASHBELT_OP_REMOVE, &target, NULL, 0);
+		item.how = HASHBELT_IF_VERSION;
+		item.version = versions[keys];
+		target_run(&target, &item);
+	}
+}
+
+/* If no key is there, all get the value A1 for A2 ms. Replies their number, else 0. */
+enum started script_acquire(const struct script_call *call)
+{
+	uint64_t versions[SCRIPT_WORDS];
+	unsigned int i;
+	int64_t ms;
+	int err = 0;
+
+	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms) || !ms)
+		return answer_one(call->work, "-ERR invalid expire time in 'set' command");
+	if (!put_fits(call->work, &call->args[0]))
+		return answer_one(call->work, ERROR_VALUE);
+	for (i = 0; !err && i < call->key_count; i++)
+		err = put_new(call, i, &call->args[0], ms, &versions[i]);
+	if (err)
+		take_back(call, i - 1, versions);
+	return err == -EEXIST ? answer_integer(call->work, 0) :
+				answer_result(call, err, call->key_count);
+}
+
+/* Puts the value A1 again, for @number ms; with 0, only looks whether it is there. */
+static int again_step(struct change *change, struct hashbelt_item *item)
+{
+	if (!change_equals(change, &change->words[0]))
+		return -EEXIST;
+	if (!change->number)
+		return CHANGE_NOTHING;
+	put_fill(item, &change->words[0], change->number);
+	return CHANGE_DO;
+}
+
+/* If all keys have the value A1, they get A2 ms. Replies their number, else 0. */
+enum started script_extend_all(const struct script_call *call)
+{
+	unsigned int i;
+	int64_t ms;
+	int err = 0;
+
+	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms) || !ms)
+		return answer_one(call->work, "-ERR invalid expire time in 'set' command");
+	for (i = 0; call->key_count > 1 && err >= 0 && i < call->key_count; i++)
+		err = change_key(call, i, 0, again_step);
+	for (i = 0; err >= 0 && i < call->key_count; i++)
+		err = change_key(call, i, ms, again_step);
+	return err == -EEXIST ? answer_integer(call->work, 0) :
+				answer_result(call, err, call->key_count);
+}
+
+/* An absent key gets the value A1 for A2 seconds. */
+enum started script_add(const struct script_call *call)
+{
+	struct answer answer = answer_begin(call->work);
+	uint64_t version;
+	int64_t ms;
+	int err;
+
+	if (!read_time(&call->args[1], UNIT_SECONDS, &ms) || !ms)
+		return answer_one(call->work, "-ERR invalid expire time in 'setex' command");
+	if (!put_fits(call->work, &call->args[0]))
+		return answer_one(call->work, ERROR_VALUE);
+	err = put_new(call, 0, &call->args[0], ms, &version);
+	if (err && err != -EEXIST)
+		return answer_failure(call->work, call->belt, err);
+	if (err)
+		answer_nil(&answer);
+	else
+		answer_line(&answer, "+OK");
+	return answer_end(&answer);
+}
+
+/* The first absent key gets the value A3 for A2 seconds. Replies A1 and its number from 1. */
+enum started script_slot(const struct script_call *call)
+{
+	struct answer answer = answer_begin(call->work);
+	const struct word *name = &call->args[0];
+	char text[256];
+	uint64_t version;
+	unsigned int i;
+	int err = -EEXIST;
+	int64_t ms;
+
+	if (!read_time(&call->args[1], UNIT_SECONDS, &ms) || !ms)
+		return answer_one(call->work, "-ERR invalid expire time in 'set' command");
+	if (name->len > sizeof(text) - 16 || !put_fits(call->work, &call->args[2]))
+		return answer_one(call->work, ERROR_VALUE);
+	for (i = 0; err == -EEXIST && i < call->key_count; i++)
+		err = put_new(call, i, &call->args[2], ms, &version);
+	if (err && err != -EEXIST)
+		return answer_failure(call->work, call->belt, err);
+	memcpy(text, name->at, name->len);
+	if (err)
+		answer_nil(&answer);
+	else
+		answer_bulk(&answer, text,
+			    name->len + sprintf(text + name->len, "%u", i));
+	return answer_end(&answer);
+}
+
+/* Puts A1 in the place of the value A2. @number: milliseconds; below 0: it does not expire. */
+static int swap_step(struct change *change, struct hashbelt_item *item)
+{
+	if (!change_equals(change, &change->words[1]))
+		return CHANGE_NOTHING;
+	put_fill(item, &change->words[0],
+		 change->number < 0 ? HASHBELT_TTL_NEVER : (__u64)change->number);
+	return CHANGE_DO;
+}
+
+/* If the value is A2 it becomes A1, for the time that A3 (EX or PX) and A4 give. */
+enum started script_swap(const struct script_call *call)
+{
+	int64_t ms = -1;
+	int err;
+
+	if (call->arg_count > 2 &&
+	    (call->arg_count != 4 ||
+	     !(redis_is(&call->args[2], "ex") || redis_is(&call->args[2], "px"))))
+		return answer_one(call->work, ERROR_SYNTAX);
+	if (call->arg_count == 4 &&
+	    (!read_time(&call->args[3], redis_is(&call->args[2], "ex") ? UNIT_SECONDS :
+			UNIT_MILLISECONDS, &ms) || !ms))
+		return answer_one(call->work, "-ERR invalid expire time in 'set' command");
+	if (!put_fits(call->work, &call->args[0]))
+		return answer_one(call->work, ERROR_VALUE);
+	err = change_key(call, 0, ms, swap_step);
+	return err == CHANGE_DO ? answer_one(call->work, "+OK") : answer_result(call, err, 0);
+}

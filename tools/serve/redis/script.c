@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * EVAL, EVALSHA and SCRIPT. There is no Lua: a script of a library that is known by its digest is
+ * carried out by operations of the belt, and all others are refused. A test compares the digests
+ * with the libraries.
+ */
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "array_size.h"
+#include "commands.h"
+#include "log.h"
+#include "refused.h"
+#include "script.h"
+
+#define DIGITS	(2 * SHA_DIGEST_LENGTH)
+
+#define NO_SCRIPT	"-NOSCRIPT No matching script. Please use EVAL."
+#define UNKNOWN		"-ERR this script is unknown, and hbserve has no Lua"
+
+static const struct script scripts[] = {
+	{ "c3f8721cbb97f72bc19e972846bd7aaf91901658", "redis-py, valkey-py: Lock.release", 1, 0,
+	  script_delete_equal },
+	{ "b70c2384248f88e6b75b9f89241a180f856ad852", "phpredis: unlock a session", 1, 0,
+	  script_delete_equal },
+	{ "ae3671744a5dbb24ea37ef607b8b10ac7856d43e", "aiocache: RedLock", 1, 0,
+	  script_delete_equal },
+	{ "647c65a442733a1aa440f99908d249d13b4d6c4a", "Laravel: release a lock", 1, 0,
+	  script_delete_equal },
+	{ "a50243715157b186c5162c69e02eff3bf0c7994a", "Laravel: leave a funnel", 1, 0,
+	  script_delete_equal },
+	{ "e4612211c9f8f51c257e26e056b0a654b3187242", "redlock 5: release", 1, 0,
+	  script_delete_equal },
+	{ "0f0f23b9048b36752b5be114f357ba083449f908", "redlock 4: release", 1, 0,
+	  script_delete_equal },
+	{ "df51f6837dcfe303d334e6abea9aeae192bab216", "sesamecare redlock: release", 2, 1,
+	  script_delete_equal },
+	{ "1cac51482acf5858da00f6d685d68f886cd6b6b2", "redis-py, valkey-py: Lock.reacquire", 2, 0,
+	  script_renew },
+	{ "d5f94f1848f0c54fff99d99dbc4d54184a157c02", "Laravel: refresh a lock", 2, 0,
+	  script_expire_equal },
+	{ "a4e8783852e6b949f9ef3a97212805108459a890", "redis-py, valkey-py: Lock.extend", 3, 0,
+	  script_extend },
+	{ "96da70f7716f27d278a5218544df37fd8b0a5e4c", "redlock 5: acquire", 2, 0, script_acquire },
+	{ "e5a322e2634ef59a516e8ea150cb085afafee684", "redlock 4: acquire", 2, 0, script_acquire },
+	{ "1b77b94aa78451d55dfa97e18819bfbfc596cb5b", "sesamecare redlock: acquire", 3, 1,
+	  script_acquire },
+	{ "aed6f382e410db8ba7926d4e5e9aab410bf2a78a", "redlock 5: extend", 2, 0,
+	  script_extend_all },
+	{ "ce46f80993d5dac20dd066eb301a4e37994bdbed", "redlock 4: extend", 2, 0,
+	  script_extend_all },
+	{ "820e9778d2b6733e9ed771e4be90ae73a95a6f3b", "sesamecare redlock: extend", 3, 1,
+	  script_extend_all },
+	{ "a08c9c69b7c07ae2485190873b90d128a23e502d", "Laravel: add", 2, 0, script_add },
+	{ "420ca604de4310d8301943a71390ee669720d640", "Laravel: enter a funnel", 3, 0,
+	  script_slot },
+	{ "782e993d12091daacc7a3164ddf5c4624fe56042", "aiocache: cas", 2, 0, script_swap },
+	{ "a1de965f42e177aa339706bd580f049065eca79a", "rate-limiter-flexible", 2, 0,
+	  script_count_for },
+	{ "895b92e1712734e1b464999be23953485475357b", "rate-limit-redis: increment", 1, 0,
+	  script_count_window },
+	{ "6aeb97ed6086dcdeafdc6fda3999a0d0e38ec96a", "rate-limit-redis: get", 0, 0, script_read },
+	{ "628bd136a573a06b346879695681af12ccef300f", "limits: fixed window", 2, 0,
+	  script_count_first },
+	{ "f2994557f1daca13bfef97c2a31ca4b174e031ca", "limits: reset", 0, 0,
+	  script_delete_matching },
+	{ "f4a7da3e5d8ea3b46642af08427151cae0190400", "django-redis: incr", 1, 0,
+	  script_count_present },
+	{ "4d15273b16b10c15e1d9202cbe93c959ab7d250b", "django-redis: incr, also of no key", 1, 0,
+	  script_count },
+};
+
+/* The digest of a text, in small letters. */
+static void digest_of(const struct word *text, char *digest)
+{
+	unsigned char bytes[SHA_DIGEST_LENGTH];
+	unsigned int i;
+
+	SHA1((const unsigned char *)text->at, text->len, bytes);
+	for (i = 0; i < SHA_DIGEST_LENGTH; i++)
+		sprintf(digest + 2 * i, "%02x", bytes[i]);
+}
+
+static const struct script *find_script(const struct word *digest)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(scripts); i++)
+		if (redis_is(digest, scripts[i].digest))
+			return &scripts[i];
+	return NULL;
+}
+
+struct target script_target(const struct script_call *call, unsigned int key)
+{
+	return (struct target){ call->belt, call->keys[key].at, call->keys[key].len };
+}
+
+bool script_number(const struct word *word, int64_t *number)
+{
+	return resp_integer(word->at, word->len, number);
+}
+
+/* Carries a script out, whose arguments stand behind its text or digest. */
+static enum started run(struct work *work, struct redis *redis, const struct script *script)
+{
+	struct word words[SCRIPT_WORDS];
+	unsigned int count = redis_words(redis, words, SCRIPT_WORDS), i;
+	struct script_call call = {
+		.work = work, .redis = redis, .belt = redis_belt(work, redis), .keys = words + 2,
+	};
+	int64_t keys;
+
+	if (redis->request.count - 1 > SCRIPT_WORDS)
+		return answer_one(work, "-ERR too many keys and arguments");
+	if (!script_number(&words[1], &keys))
+		return answer_one(work, ERROR_INTEGER);
+	if (keys < 0)
+		return answer_one(work, "-ERR Number of keys can't be negative");
+	if (keys > count - 2)
+		return answer_one(work,
+				  "-ERR Number of keys can't be greater than number of args");
+	if (!keys || count - 2 - keys < script->args)
+		return answer_one(work, "-ERR this script needs more keys or arguments");
+	for (i = 0; i < keys; i++)
+		if (!redis_fits(&call.keys[i]))
+			return answer_one(work, ERROR_KEY);
+	call.key_count = keys;
+	call.args = call.keys + keys + script->first;
+	call.arg_count = count - 2 - keys - script->first;
+	return script->run(&call);
+}
+
+enum started redis_eval(struct work *work, struct redis *redis)
+{
+	char digest[DIGITS + 1];
+	const struct script *script;
+	struct word text;
+
+	redis_words(redis, &text, 1);
+	digest_of(&text, digest);
+	script = find_script(&(struct word){ digest, DIGITS });
+	if (script)
+		return run(work, redis, script);
+	log_line(LOG_TROUBLE, "client %d: the script %s is refused: no library that is known sends it",
+		 work->client->fd, digest);
+	return answer_one(work, UNKNOWN);
+}
+
+enum started redis_evalsha(struct work *work, struct redis *redis)
+{
+	const struct script *script;
+	struct word digest;
+
+	redis_words(redis, &digest, 1);
+	script = find_script(&digest);
+	return script ? run(work, redis, script) : answer_one(work, NO_SCRIPT);
+}
+
+static enum started load(struct work *work, const struct word *text)
+{
+	struct answer answer = answer_begin(work);
+	char digest[DIGITS + 1];
+
+	digest_of(text, digest);
+	if (!find_script(&(struct word){ digest, DIGITS }))
+		return answer_one(work, UNKNOWN);
+	answer_text(&answer, digest);
+	return answer_end(&answer);
+}
+
+static enum started exist(struct work *work, const struct word *digests, unsigned int count)
+{
+	struct answer answer = answer_begin(work);
+	unsigned int i;
+
+	answer_number(&answer, '*', count);
+	for (i = 0; i < count; i++)
+		answer_number(&answer, ':', !!find_script(&digests[i]));
+	return answer_end(&answer);
+}
+
+/* SCRIPT LOAD, EXISTS and FLUSH, after which the known scripts are known still. */
+enum started redis_script(struct work *work, struct redis *redis)
+{
+	struct word words[SCRIPT_WORDS];
+	unsigned int count = redis_words(redis, words, SCRIPT_WORDS);
+
+	if (redis_is(&words[0], "load") && count == 2)
+		return load(work, &words[1]);
+	if (redis_is(&words[0], "exists") && count > 1)
+		return exist(work, words + 1, count - 1);
+	if (redis_is(&words[0], "flush"))
+		return answer_one(work, "+OK");
+	return answer_error(work, "ERR unknown subcommand '%.*s'. Try SCRIPT HELP.",
+			    words[0].len < 64 ? (int)words[0].len : 64, words[0].at);
+}

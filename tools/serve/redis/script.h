@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Scripts of libraries that are known by their digests, and carried out without Lua. */
+#ifndef HBSERVE_SCRIPT_H
+#define HBSERVE_SCRIPT_H
+
+#include "change.h"
+
+/* Keys and arguments of a script. */
+#define SCRIPT_WORDS	64
+
+/**
+ * struct script_call - a call of a script
+ * @work:	the work, without replies that wait
+ * @redis:	the client
+ * @belt:	the belt
+ * @keys:	KEYS
+ * @key_count:	their number, at least 1
+ * @args:	ARGV
+ * @arg_count:	their number
+ */
+struct script_call {
+	struct work *work;
+	struct redis *redis;
+	struct belt *belt;
+	const struct word *keys;
+	unsigned int key_count;
+	const struct word *args;
+	unsigned int arg_count;
+};
+
+/**
+ * struct script - a script
+ * @digest:	the SHA1 of its text
+ * @library:	the library that sends it, for people
+ * @args:	number of arguments that it has at least
+ * @first:	the argument that is the first one of @run
+ * @run:	carries it out
+ */
+struct script {
+	const char *digest;
+	const char *library;
+	unsigned int args;
+	unsigned int first;
+	enum started (*run)(const struct script_call *call);
+};
+
+typedef enum started script_run(const struct script_call *call);
+
+/* lock_scripts.c */
+script_run script_delete_equal, script_expire_equal, script_renew, script_extend;
+script_run script_acquire, script_extend_all, script_add, script_slot, script_swap;
+
+/* count_scripts.c */
+script_run script_count_for, script_count_window, script_count_first, script_count_present;
+script_run script_count, script_read, script_delete_matching;
+
+struct target script_target(const struct script_call *call, unsigned int key);
+bool script_number(const struct word *word, int64_t *number);
+
+#endif /* HBSERVE_SCRIPT_H */
