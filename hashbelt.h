@@ -98,8 +98,8 @@ enum hashbelt_op {
  * @reserved:	pass 0
  *
  * An operation leaves the returned fields that it does not use as they were. Errors: ENOENT (no
- * such entry), EEXIST, ESTALE, EALREADY (the condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG (the
- * key's length), EMSGSIZE (the value's length), ENOSPC (a limit of the belt or the module),
+ * such entry), EEXIST, ESTALE, EALREADY (the condition), ERANGE (the buffer), EINVAL, EFAULT, E2BIG
+ * (the key's length), EMSGSIZE (the value's length), ENOSPC (a limit of the belt or the module),
  * EDQUOT (the memory limit of the belt's owner), ENOMEM, EPERM (this descriptor lacks the
  * right), EIDRM (the belt was destroyed), of add EBADMSG (the present value is no number, or one
  * below the floor) and EOVERFLOW. EFAULT may also mean that the operation has been carried out,

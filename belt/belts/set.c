@@ -91,7 +91,7 @@ static u64 limit_of(u64 most)
 	return most < S64_MAX ? most : 0;
 }
 
-/* Returns 0, or -EINVAL if one of the settings that @fields names is out of range. */
+/* Return: 0, or -EINVAL if one of the settings that @fields names is out of range. */
 int hb_check_config(const struct hashbelt_config *config, u32 fields)
 {
 	bool fits = true;

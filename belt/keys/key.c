@@ -27,8 +27,8 @@ static bool deadline_allows(u32 how, u64 is, u64 to)
 /*
  * Sets the deadline of an entry if the conditions hold for the one that it has in that moment:
  * readers without the lock may store a later one meanwhile. The entry leaves the window, which
- * shows its deadline. Return: 0; -EALREADY; -ENOENT, a reader with a later time has sealed it. Under
- * the shard's lock.
+ * shows its deadline. Under the shard's lock. Return: 0; -EALREADY; -ENOENT if a reader with
+ * a later time has sealed it.
  */
 static int move_if(struct hb_shard *shard, struct hashbelt_entry *entry, u32 how, u64 now, u64 to)
 {

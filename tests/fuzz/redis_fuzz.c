@@ -88,7 +88,7 @@ static size_t count_replies(const struct replies *replies)
 	return count;
 }
 
-/* Goes behind an array. Returns the number of its elements; -1 if it is malformed or not whole. */
+/* Goes behind an array. Return: the number of its elements; -1 if it is malformed or not whole. */
 static long skip_array(struct reader *reader)
 {
 	long count, length, i;
@@ -107,7 +107,7 @@ static long skip_array(struct reader *reader)
 	return count;
 }
 
-/* Goes behind a line. Returns 1; 0 if it is blank; -1 if it may be malformed. */
+/* Goes behind a line. Return: 1; 0 if it is blank; -1 if it may be malformed. */
 static long skip_line(struct reader *reader)
 {
 	const uint8_t *newline = memchr(reader->at, '\n', reader->end - reader->at), *at;

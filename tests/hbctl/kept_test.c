@@ -405,7 +405,7 @@ static void test_many_windows(void)
 
 static bool ended;
 
-/* Gets and puts until main() ends it. Returns NULL, or a wrong error. */
+/* Gets and puts until main() ends it. Return: NULL, or a wrong error. */
 static void *use(void *arg)
 {
 	while (!__atomic_load_n(&ended, __ATOMIC_RELAXED)) {

@@ -106,7 +106,7 @@ static void describe(enum parsed parsed, const struct resp_request *request, cha
 
 /*
  * Parses a text that comes in two parts, or byte by byte (@first is 0), from memory of exactly the
- * size of what there is. Returns the bytes of the request with those that were dropped.
+ * size of what there is. Return: the bytes of the request with those that were dropped.
  */
 static size_t parse(const char *text, size_t len, size_t first, const struct resp_limits *with,
 		    char *found)

@@ -101,7 +101,7 @@ static int clear(struct follow_belt *belt)
 	return err;
 }
 
-/* Notes whether a call has found the belt. Returns its result @err, or 0 if there is no belt. */
+/* Notes whether a call has found the belt. Return: its result @err, or 0 if there is no belt. */
 static int note_belt(struct follow_belt *belt, int err)
 {
 	belt->is_there = err != -EIDRM;

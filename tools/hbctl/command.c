@@ -633,7 +633,7 @@ static struct hashbelt **kept_handle(const struct request *request)
  *
  * In a batch, the handle may be that of a line before: it is bound anew, as one that was opened.
  *
- * Return: as request_bind().
+ * Return: what request_bind() returns.
  */
 enum status request_bind_briefly(struct request *request)
 {

@@ -63,7 +63,7 @@ int hashbelt_bind(struct hashbelt *belt, const char *name)
  *
  * For a belt under a name that other users know: any user may have made it.
  *
- * Return: as hashbelt_bind(); -EPERM if another user owns the belt.
+ * Return: what hashbelt_bind() returns; -EPERM if another user owns the belt.
  */
 int hashbelt_bind_owned(struct hashbelt *belt, const char *name, uid_t uid)
 {

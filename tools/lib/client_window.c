@@ -632,7 +632,7 @@ static void set_shift(struct hashbelt *belt, __s64 shift_ns)
 		__atomic_store_n(&reader->shift_ns, shift_ns, __ATOMIC_RELAXED);
 }
 
-/* Lets gets read no window any more. Returns what they read before. */
+/* Lets gets read no window any more. Return: what they read before. */
 static uintptr_t forget(struct hashbelt *belt, uintptr_t *none)
 {
 	*none = __atomic_add_fetch(&belt->binds, 2 * WINDOW_NONE, __ATOMIC_RELAXED);

@@ -267,7 +267,7 @@ static void do_item(struct belt *belt, struct hashbelt_item *item)
 	item->result = err;
 }
 
-/* Carries operations out by calls, in their order. Returns in @err why not all were. */
+/* Carries operations out by calls, in their order. Stores in @err why not all were. */
 static unsigned int try_items(struct belt *belt, struct hashbelt_item *items, unsigned int count,
 			      int *err)
 {
@@ -411,7 +411,7 @@ void belt_scan_end(struct belt_scan *scan)
  * @belt:	the belt
  * @scan:	as for HASHBELT_IOC_SCAN
  *
- * Return: as that call; -ERANGE: @size of @scan says what the next piece needs.
+ * Return: what that call returns; -ERANGE: @size of @scan says what the next piece needs.
  */
 int belt_scan_piece(struct belt *belt, struct hashbelt_scan *scan)
 {

@@ -2,7 +2,7 @@
 /* The requests of a client of any protocol, carried out and answered in order. */
 #include "protocol.h"
 
-/* Carries the batch out and writes its replies. Returns DONE_ALL if all were written. */
+/* Carries the batch out and writes its replies. Return: DONE_ALL if all were written. */
 static enum done finish_batch(struct work *work)
 {
 	bool full;
@@ -14,7 +14,7 @@ static enum done finish_batch(struct work *work)
 	return full ? DONE_SOME : DONE_ALL;
 }
 
-/* Starts the request in progress. Returns DONE_ALL if it is. */
+/* Starts the request in progress. Return: DONE_ALL if it is. */
 static enum done begin(struct work *work, struct client *client)
 {
 	enum started started;

@@ -57,7 +57,7 @@ enum started {
  * struct protocol - a protocol
  * @name:	its name on the command line
  * @too_many:	the answer to a client that is too many
- * @look:	looks at the first byte of a client. Returns what is wrong with it, for the log, or
+ * @look:	looks at the first byte of a client. Return: what is wrong with it, for the log, or
  *		NULL. May be NULL
  * @take:	takes the next request. After PARSED_CLOSE the client has a reason
  * @start:	starts the request that was taken, or goes on with it

@@ -13,7 +13,7 @@
  * @op:		the operation
  * @target:	the entry
  * @value:	as for hashbelt_item()
- * @value_len:	likewise
+ * @value_len:	as for hashbelt_item()
  *
  * Return: the operation.
  */

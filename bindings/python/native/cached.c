@@ -47,7 +47,7 @@ struct text {
 	char data[LONGEST];
 };
 
-/* Adds bytes. Returns whether there is room. */
+/* Adds bytes. Return: whether there is room. */
 static int append(struct text *text, const char *data, size_t len)
 {
 	if (len > LONGEST - text->len)
@@ -78,7 +78,7 @@ static int is_plain(PyObject *value, int depth)
 	return 1;
 }
 
-/* Adds what repr() returns of a value. Returns 1; 0 to leave it to Python; -1 with an exception. */
+/* Adds what repr() returns of a value. Return: 1; 0 to leave it to Python; -1 with an exception. */
 static int append_value(struct text *text, PyObject *value)
 {
 	Py_ssize_t len;
@@ -113,7 +113,7 @@ static Py_ssize_t parameter_of(const struct cached *cached, PyObject *name)
 	return -1;
 }
 
-/* Finds the argument of each parameter, a borrowed reference. Returns 0 to leave it to Python. */
+/* Finds the argument of each parameter, a borrowed reference. Return: 0 to leave it to Python. */
 static int find_arguments(const struct cached *cached, PyObject *args, PyObject *keywords,
 			  PyObject **found)
 {

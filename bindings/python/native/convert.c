@@ -75,7 +75,7 @@ int parse(const struct signature *signature, PyObject *const *args, Py_ssize_t c
 	return 0;
 }
 
-/* The key that an object that is no str is. Returns 0, or -1 with an exception. */
+/* The key that an object that is no str is. Return: 0, or -1 with an exception. */
 int key_of_other(const struct state *state, PyObject *object, struct key *key)
 {
 	char *data;

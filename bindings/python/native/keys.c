@@ -51,7 +51,7 @@ static int run_add(struct hashbelt *belt, void *argument)
 	return hashbelt_add_item(belt, call->key.data, call->key.len, &call->sum, &item);
 }
 
-/* Makes a call. Returns 0 and @err, which tells of the key; or -1 with an exception. */
+/* Makes a call. Return: 0 and @err, which tells of the key; or -1 with an exception. */
 static int attempt(struct keys *keys, int (*run)(struct hashbelt *belt, void *argument),
 		   struct call *call, int number, int *err)
 {
@@ -253,7 +253,7 @@ static int put(struct keys *keys, PyObject *name, PyObject *value, PyObject *ttl
 	return failed ? -1 : 0;
 }
 
-/* Demands a version, if one was passed. Returns 0, or -1 with an exception. */
+/* Demands a version, if one was passed. Return: 0, or -1 with an exception. */
 static int demand_version(struct call *call, PyObject *version)
 {
 	if (!version || version == Py_None)
@@ -263,7 +263,7 @@ static int demand_version(struct call *call, PyObject *version)
 	return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Sets a bit of @how, if an argument is there and true. Returns 0, or -1 with an exception. */
+/* Sets a bit of @how, if an argument is there and true. Return: 0, or -1 with an exception. */
 static int demand(struct call *call, PyObject *argument, __u32 how)
 {
 	int is_true = argument ? PyObject_IsTrue(argument) : 0;
@@ -376,7 +376,7 @@ static int keys_ass_subscript(PyObject *self, PyObject *name, PyObject *value)
 }
 
 /*
- * The number that an argument is, if one was passed. Returns 0; -1 with an exception; 1 if it needs
+ * The number that an argument is, if one was passed. Return: 0; -1 with an exception; 1 if it needs
  * more bits than it may have.
  */
 static int number_of(PyObject *argument, __s64 *number)

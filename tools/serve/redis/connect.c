@@ -135,7 +135,7 @@ static bool set_name(struct redis *redis, const struct word *name)
 
 #define BAD_NAME	"ERR Client names cannot contain spaces, newlines or special characters."
 
-/* The options of HELLO behind its version. Returns an error, or NULL. */
+/* The options of HELLO behind its version. Return: an error, or NULL. */
 static const char *hello_options(struct work *work, struct redis *redis, const struct word *words,
 				 unsigned int words_count)
 {
@@ -225,7 +225,7 @@ enum started redis_client(struct work *work, struct redis *redis)
 	return answer_end(&answer);
 }
 
-/* The lines of INFO. Returns their length. */
+/* The lines of INFO. Return: their length. */
 static int write_info(struct work *work, struct redis *redis, char *text, size_t size)
 {
 	struct service *service = work->service;

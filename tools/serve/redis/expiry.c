@@ -59,7 +59,7 @@ static const struct {
 
 #define CONDITIONS	(sizeof(conditions) / sizeof(*conditions))
 
-/* Reads the conditions. Returns the one that is wrong, or NULL. */
+/* Reads the conditions. Return: the one that is wrong, or NULL. */
 static const struct word *read_conditions(const struct word *words, unsigned int words_count,
 					  __u32 *how)
 {
@@ -75,7 +75,7 @@ static const struct word *read_conditions(const struct word *words, unsigned int
 	return NULL;
 }
 
-/* Two conditions that never hold together. Returns the error, or NULL. */
+/* Two conditions that never hold together. Return: the error, or NULL. */
 static const char *clash(__u32 how)
 {
 	if (how & HASHBELT_IF_LASTING && how != HASHBELT_IF_LASTING)

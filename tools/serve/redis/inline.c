@@ -19,7 +19,7 @@ static int digit_of(char c)
 	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* Reads what follows a backslash between double quotes. Returns where it ends. */
+/* Reads what follows a backslash between double quotes. Return: where it ends. */
 static const char *unescape(const char *at, const char *end, char *byte)
 {
 	static const char names[] = "nrtba", bytes[] = "\n\r\t\b\a";

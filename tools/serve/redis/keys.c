@@ -215,7 +215,7 @@ static void answer_keys(struct answer *answer, const struct listing *listing)
 		     output_text(&answer->work->output, listing->keys ?: "", listing->len);
 }
 
-/* The options of SCAN behind the cursor. Returns an error, or NULL. */
+/* The options of SCAN behind the cursor. Return: an error, or NULL. */
 static const char *read_scan(const struct word *words, unsigned int words_count,
 			     struct listing *listing, int64_t *wanted)
 {

@@ -18,7 +18,7 @@ static enum started answer_result(const struct script_call *call, int err, int64
 			 answer_integer(call->work, number);
 }
 
-/* Changes the entry of a key. Returns as change_run(). */
+/* Changes the entry of a key. Return: what change_run() returns. */
 static int change_key(const struct script_call *call, unsigned int key, int64_t number,
 		      int (*step)(struct change *change, struct hashbelt_item *item))
 {
@@ -146,7 +146,7 @@ enum started script_extend(const struct script_call *call)
 	return answer_result(call, err, err == CHANGE_DO);
 }
 
-/* Puts a value under a key that has none. Returns 0, -EEXIST or an error. */
+/* Puts a value under a key that has none. Return: 0, -EEXIST or an error. */
 static int put_new(const struct script_call *call, unsigned int key, const struct word *value,
 		   int64_t ms, uint64_t *version)
 {

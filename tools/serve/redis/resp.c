@@ -80,7 +80,7 @@ static enum parsed parse_line(const char *text, size_t len, struct resp_request 
 	return PARSED_REQUEST;
 }
 
-/* The head of an array. Returns PARSED_LATER if its arguments follow. */
+/* The head of an array. Return: PARSED_LATER if its arguments follow. */
 static enum parsed parse_array(const char *text, size_t len, const struct resp_limits *limits,
 			       struct resp_place *place, struct resp_request *request)
 {
@@ -109,7 +109,7 @@ static enum parsed parse_array(const char *text, size_t len, const struct resp_l
 	return PARSED_LATER;
 }
 
-/* Drops what there is of an argument. Returns PARSED_LATER if that is all of it. */
+/* Drops what there is of an argument. Return: PARSED_LATER if that is all of it. */
 static enum parsed drop(size_t len, struct resp_place *place, struct resp_request *request)
 {
 	size_t there = len - place->at;
@@ -134,7 +134,7 @@ static enum parsed end_argument(const char *text, size_t end, struct resp_place 
 	return PARSED_LATER;
 }
 
-/* An argument. Returns PARSED_LATER if it is whole. */
+/* An argument. Return: PARSED_LATER if it is whole. */
 static enum parsed parse_argument(const char *text, size_t len, const struct resp_limits *limits,
 				  struct resp_place *place, struct resp_request *request)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * EVAL, EVALSHA and SCRIPT. There is no Lua: a script of a library that is known by its digest is
- * carried out by operations of the belt, and all others are refused. A test compares the digests
- * with the libraries.
+ * carried out by operations of the belt, and all others are refused.
  */
 #include <openssl/sha.h>
 #include <stdio.h>
@@ -93,16 +92,6 @@ static const struct script *find_script(const struct word *digest)
 	return NULL;
 }
 
-struct target script_target(const struct script_call *call, unsigned int key)
-{
-	return (struct target){ call->belt, call->keys[key].at, call->keys[key].len };
-}
-
-bool script_number(const struct word *word, int64_t *number)
-{
-	return resp_integer(word->at, word->len, number);
-}
-
 /* Carries a script out, whose arguments stand behind its text or digest. */
 static enum started run(struct work *work, struct redis *redis, const struct script *script)
 {
@@ -144,7 +133,7 @@ enum started redis_eval(struct work *work, struct redis *redis)
 	script = find_script(&(struct word){ digest, DIGITS });
 	if (script)
 		return run(work, redis, script);
-	log_line(LOG_TROUBLE, "client %d: the script %s is refused: no library that is known sends it",
+	log_line(LOG_TROUBLE, "client %d: refused the script %s, of no library that is known",
 		 work->client->fd, digest);
 	return answer_one(work, UNKNOWN);
 }

@@ -54,7 +54,14 @@ script_run script_acquire, script_extend_all, script_add, script_slot, script_sw
 script_run script_count_for, script_count_window, script_count_first, script_count_present;
 script_run script_count, script_read, script_delete_matching;
 
-struct target script_target(const struct script_call *call, unsigned int key);
-bool script_number(const struct word *word, int64_t *number);
+static inline struct target script_target(const struct script_call *call, unsigned int key)
+{
+	return (struct target){ call->belt, call->keys[key].at, call->keys[key].len };
+}
+
+static inline bool script_number(const struct word *word, int64_t *number)
+{
+	return resp_integer(word->at, word->len, number);
+}
 
 #endif /* HBSERVE_SCRIPT_H */

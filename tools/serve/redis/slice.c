@@ -18,7 +18,7 @@ static struct change change_of(struct work *work, struct redis *redis, const str
 	};
 }
 
-/* Runs a change. Returns false if the command ends with @started. */
+/* Runs a change. Return: false if the command ends with @started. */
 static bool run(struct work *work, struct change *change, int *result, enum started *started)
 {
 	*started = NOT_STARTED;
@@ -74,7 +74,7 @@ enum started redis_getdel(struct work *work, struct redis *redis)
 	return get_and_delete(work, redis, &key);
 }
 
-/* The options of GETEX. Returns false if they are wrong. */
+/* The options of GETEX. Return: false if they are wrong. */
 static bool read_getex(const struct word *words, unsigned int words_count, enum time_unit *unit,
 		       bool *persists)
 {
