@@ -218,7 +218,7 @@ enum status cmd_apply(struct request *request)
 		.prints = dry || request->json,
 	};
 	const char *path = request_option(request, "load");
-	struct saved_directory saved;
+	struct saved_directory saved = { 0 };
 	struct conf conf = { 0 };
 	enum status status, found = STATUS_DONE;
 
@@ -295,7 +295,7 @@ static enum status save_all(struct request *request, const struct saved_director
  */
 enum status cmd_save(struct request *request)
 {
-	struct saved_directory directory;
+	struct saved_directory directory = { 0 };
 	struct conf conf = { 0 };
 	enum status status;
 

@@ -190,7 +190,7 @@ static enum status open_belts(struct reload *reload, const char *name)
 /* Makes the directory for the belts. One that is there is of a reload that did not come far. */
 static enum status make_directory(struct reload *reload)
 {
-	struct saved_directory state;
+	struct saved_directory state = { 0 };
 	enum status status;
 
 	if (mkdir(reload->state, 0700) && errno != EEXIST)
