@@ -138,8 +138,12 @@ static void open_shrinkers(void)
 	char path[512];
 	int fd;
 
-	/* Per-CPU lists of free pages do not count as free memory: keep them short. */
-	if (!write_line("/proc/sys/vm/percpu_pagelist_high_fraction", "100000"))
+	/*
+	 * Per-CPU lists of free pages do not count as free memory: keep them short. Until 5.13 the
+	 * file had another name.
+	 */
+	if (!write_line("/proc/sys/vm/percpu_pagelist_high_fraction", "100000") &&
+	    !write_line("/proc/sys/vm/percpu_pagelist_fraction", "100000"))
 		bail_out("percpu_pagelist_high_fraction: %s", strerror(errno));
 	while (directory && (entry = readdir(directory)) &&
 	       shrinker_count < ARRAY_SIZE(shrinkers)) {
