@@ -15,6 +15,10 @@
 #define PIECE_MIN	4096
 #define KEYS_MAX	(16 * 1024 * 1024)
 
+/* Bytes of a pattern. */
+#define PATTERN_MAX	4096
+#define ERROR_PATTERN	"-ERR a pattern has at most 4096 bytes"
+
 /* Bytes of a key in a piece, which COUNT asks for. */
 #define RECORD_GUESS	64
 
@@ -215,6 +219,12 @@ static void answer_keys(struct answer *answer, const struct listing *listing)
 		     output_text(&answer->work->output, listing->keys ?: "", listing->len);
 }
 
+/* A longer pattern could keep other clients waiting for a long time at each key. */
+static bool is_pattern(const struct word *word)
+{
+	return word->len <= PATTERN_MAX;
+}
+
 /* The options of SCAN behind the cursor. Return: an error, or NULL. */
 static const char *read_scan(const struct word *words, unsigned int words_count,
 			     struct listing *listing, int64_t *wanted)
@@ -224,6 +234,8 @@ static const char *read_scan(const struct word *words, unsigned int words_count,
 	for (i = 0; i + 1 < words_count; i += 2) {
 		if (redis_is(&words[i], "match")) {
 			listing->pattern = &words[i + 1];
+			if (!is_pattern(listing->pattern))
+				return ERROR_PATTERN;
 		} else if (redis_is(&words[i], "type")) {
 			listing->hides = !redis_is(&words[i + 1], "string");
 		} else if (redis_is(&words[i], "count")) {
@@ -296,6 +308,8 @@ enum started redis_keys(struct work *work, struct redis *redis)
 	int err;
 
 	redis_words(redis, &pattern, 1);
+	if (!is_pattern(&pattern))
+		return answer_one(work, ERROR_PATTERN);
 	do {
 		err = read_piece(&listing) ?: add_piece(&listing);
 	} while (!err && listing.scan.cursor && listing.len < KEYS_MAX);
@@ -361,7 +375,7 @@ static int delete_piece(struct listing *listing)
  * @pattern:	the pattern
  * @sum:	returned: their number
  *
- * Return: 0 or an error.
+ * Return: 0 or an error; -E2BIG if the pattern is too long.
  */
 int keys_delete(struct belt *belt, const struct word *pattern, int64_t *sum)
 {
@@ -370,6 +384,8 @@ int keys_delete(struct belt *belt, const struct word *pattern, int64_t *sum)
 	};
 	int err;
 
+	if (!is_pattern(pattern))
+		return -E2BIG;
 	do {
 		err = read_piece(&listing) ?: delete_piece(&listing);
 	} while (!err && listing.scan.cursor);
