@@ -2,8 +2,8 @@
 /*
  * add_test - additions (counters) are atomic.
  *
- * No addition is lost when many processes and threads add to one key. Sums, floors, deadlines, the
- * ends of the range, and values that are no numbers: tests/kunit/add_test.c and tests/conformance.
+ * No addition is lost when many processes and threads add to one key. Sums, deadlines, the ends of
+ * the range, and values that are no numbers: tests/kunit/add_test.c and tests/conformance.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -84,6 +84,13 @@ static void test_how(void)
 	item.how = HASHBELT_FLOOR;
 	is_errno(add_item(belt, item, 1, -1).err, EINVAL,
 		 "an addition to an initial value below the floor: EINVAL");
+	item.how = allowed;
+	put_text(belt, KEY, "3", 0);
+	is_int(add_item(belt, item, -2, 0).sum, 1, "sum of an addition that stays above the floor");
+	is_int(add_item(belt, item, -2, 0).sum, 0, "sum of an addition that goes below the floor");
+	put_text(belt, KEY, "-1", 0);
+	is_errno(add_item(belt, item, 5, 0).err, EBADMSG,
+		 "an addition to a number below the floor: EBADMSG");
 	close(belt);
 }
 

@@ -3,7 +3,7 @@
  * entry_test - the arguments and buffers that get, put, touch, remove and expire write to.
  *
  * Belt time is halted and moved by hand, so every time left is exact. Results: tests/conformance.
- * Conditions, versions and deadlines: tests/kunit/core_test.c and tests/history. Calls on a
+ * Versions and deadlines: tests/kunit/core_test.c, touch_test.c and tests/history. Calls on a
  * destroyed belt: service_test.c.
  */
 #define _GNU_SOURCE
@@ -18,13 +18,6 @@ static struct hashbelt_item reader(const char *key)
 	item.value = address(buffer);
 	item.value_len = sizeof(buffer);
 	return item;
-}
-
-static int simple(int belt, unsigned long request, const char *key)
-{
-	struct hashbelt_item item = item_of(key);
-
-	return call(belt, request, &item);
 }
 
 static __u64 ttl_of(int belt, const char *key)
@@ -176,6 +169,62 @@ static void test_no_value(void)
 	close(belt);
 }
 
+static void test_touch_conditions(void)
+{
+	static const struct { const char *key; __u32 how; __u64 ttl_ms; int want; } rows[] = {
+		{ "lasts", HASHBELT_IF_EXPIRING, 3000, -EALREADY },
+		{ "ends", HASHBELT_IF_LASTING, 3000, -EALREADY },
+		{ "ends", HASHBELT_IF_LATER, 3000, -EALREADY },
+		{ "ends", HASHBELT_IF_SOONER, 7000, -EALREADY },
+		{ "ends", HASHBELT_IF_LATER, 8000, 0 },
+		{ "ends", HASHBELT_IF_SOONER | HASHBELT_IF_EXPIRING, 2000, 0 },
+		{ "lasts", HASHBELT_IF_LASTING, 4000, 0 },
+		{ "ends", HASHBELT_IF_VERSION, 4000, -ESTALE },
+		{ "ends", HASHBELT_IF_LATER | HASHBELT_IF_SOONER, 4000, -EINVAL },
+		{ "none", HASHBELT_IF_LATER, 4000, -ENOENT },
+	};
+	int belt = new_belt(0);
+	struct hashbelt_item item;
+	unsigned int i;
+	__u64 before;
+
+	put_text(belt, "lasts", "value", HASHBELT_TTL_NEVER);
+	put_text(belt, "ends", "value", 5000);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		item = item_of(rows[i].key);
+		item.how = rows[i].how;
+		item.ttl_ms = rows[i].ttl_ms;
+		before = ttl_of(belt, rows[i].key);
+		is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), -rows[i].want,
+			 "result of the touch with conditions %u", i);
+		is_int(ttl_of(belt, rows[i].key), rows[i].want ? before : rows[i].ttl_ms,
+		       "time left after the touch with conditions %u", i);
+	}
+	close(belt);
+}
+
+static void test_leave_stale(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item = item_of("key");
+
+	put_text(belt, "key", "value", 0);
+	item.how = HASHBELT_LEAVE_STALE;
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), EINVAL,
+		 "remove with HASHBELT_LEAVE_STALE from a belt without grace time: EINVAL");
+	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = 1000);
+	item = item_of("none");
+	item.how = HASHBELT_LEAVE_STALE;
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ENOENT,
+		 "remove with HASHBELT_LEAVE_STALE of an absent key: ENOENT");
+	item = item_of("key");
+	item.how = HASHBELT_LEAVE_STALE;
+	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
+		 "remove with HASHBELT_LEAVE_STALE of a present key succeeds");
+	ok(!is_there(belt, "key"), "then a get misses");
+	close(belt);
+}
+
 int main(void)
 {
 	test_put_and_get();
@@ -183,5 +232,7 @@ int main(void)
 	test_keys();
 	test_refresh();
 	test_no_value();
+	test_touch_conditions();
+	test_leave_stale();
 	return done_testing();
 }
