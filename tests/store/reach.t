@@ -14,7 +14,7 @@ set -u
 in_store lock --create-table || exit 1
 alone=$temporary/alone/hbctl
 mkdir "${alone%/*}"
-cp "$(command -v hbctl)" "$alone"
+cp "$(command -v hbctl)" "$(dirname "$(command -v hbctl)")/hbctl-manage.so" "${alone%/*}"
 
 # A port that accepts connections and never answers.
 perl -MIO::Socket::INET -e '
