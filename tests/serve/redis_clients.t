@@ -57,6 +57,11 @@ for i in range(3000):
 one.set('other', 1)
 found = list(one.scan_iter('scan:*', count=100))
 equal('a scan finds each key once', sorted(f'scan:{i}'.encode() for i in range(3000)), sorted(found))
+one.mset({f'many:{i}': i for i in range(9000)})
+cursor, part = one.scan(0, match='many:*', count=1000000)
+true('a scan ends before 9000 keys, whatever its count', cursor and len(part) < 9000, (cursor, len(part)))
+equal('the scans after it find the others', 9000, len(set(one.scan_iter('many:*', count=1000000))))
+one.delete(*(f'many:{i}' for i in range(9000)))
 equal('3001 keys are removed in one command', 3001, one.delete('other', *found))
 
 # Locks of redis-py: its scripts by their digests

@@ -15,6 +15,9 @@
 #define PIECE_MIN	4096
 #define KEYS_MAX	(16 * 1024 * 1024)
 
+/* Keys that one SCAN looks at, beside the rest of a piece: other clients of the thread wait. */
+#define SEEN_MAX	4096
+
 /* Bytes of a pattern. */
 #define PATTERN_MAX	4096
 #define ERROR_PATTERN	"-ERR a pattern has at most 4096 bytes"
@@ -73,15 +76,7 @@ static bool write_type(struct work *work, const struct reply *reply)
 
 enum started redis_type(struct work *work, struct redis *redis)
 {
-	struct hashbelt_item *item;
-	enum started started;
-	struct word key;
-
-	redis_words(redis, &key, 1);
-	item = redis_item(work, redis, HASHBELT_OP_GET, &key, write_type, &started);
-	if (item)
-		item->how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
-	return started;
+	return redis_look(work, redis, write_type);
 }
 
 enum started redis_dbsize(struct work *work, struct redis *redis)
@@ -280,9 +275,9 @@ enum started redis_scan(struct work *work, struct redis *redis)
 	error = read_scan(words + 1, words_count - 1, &listing, &wanted);
 	if (error)
 		return answer_one(work, error);
-	listing.size = wanted < PIECE_MIN / RECORD_GUESS ? PIECE_MIN :
-		       wanted < HASHBELT_SCAN_MAX / RECORD_GUESS ? wanted * RECORD_GUESS :
-		       HASHBELT_SCAN_MAX;
+	if (wanted > SEEN_MAX)
+		wanted = SEEN_MAX;
+	listing.size = wanted < PIECE_MIN / RECORD_GUESS ? PIECE_MIN : wanted * RECORD_GUESS;
 	do {
 		err = read_piece(&listing) ?: add_piece(&listing);
 	} while (!err && listing.scan.cursor && listing.seen < (uint64_t)wanted &&

@@ -154,6 +154,28 @@ struct hashbelt_item *redis_get(struct work *work, struct redis *redis, const st
 }
 
 /**
+ * redis_look() - start a command that looks at the entry of its first argument, not at its value
+ * @work:	the work
+ * @redis:	the client
+ * @write:	writes the reply
+ *
+ * Return: STARTED, NOT_STARTED or NO_MEMORY.
+ */
+enum started redis_look(struct work *work, struct redis *redis,
+			bool (*write)(struct work *work, const struct reply *reply))
+{
+	struct hashbelt_item *item;
+	enum started started;
+	struct word key;
+
+	redis_words(redis, &key, 1);
+	item = redis_item(work, redis, HASHBELT_OP_GET, &key, write, &started);
+	if (item)
+		item->how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
+	return started;
+}
+
+/**
  * redis_keys_fit() - whether all keys of a request can be keys of a belt
  * @redis:	the client
  * @step:	from one key to the next

@@ -7,6 +7,8 @@
 
 unsigned int redis_words(const struct redis *redis, struct word *words, unsigned int most);
 bool redis_is(const struct word *word, const char *text);
+enum started redis_look(struct work *work, struct redis *redis,
+			bool (*write)(struct work *work, const struct reply *reply));
 bool redis_keys_fit(const struct redis *redis, unsigned int step);
 bool redis_fits(const struct word *key);
 enum started redis_say(struct work *work, const char *text);

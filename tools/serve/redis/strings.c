@@ -29,15 +29,7 @@ static bool write_length(struct work *work, const struct reply *reply)
 
 enum started redis_strlen(struct work *work, struct redis *redis)
 {
-	struct hashbelt_item *item;
-	enum started started;
-	struct word key;
-
-	redis_words(redis, &key, 1);
-	item = redis_item(work, redis, HASHBELT_OP_GET, &key, write_length, &started);
-	if (item)
-		item->how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
-	return started;
+	return redis_look(work, redis, write_length);
 }
 
 /* Several keys */
