@@ -192,7 +192,7 @@ static bool is_same(const struct lines *a, const struct lines *b, size_t i)
 }
 
 /* Compares the requests that the server has carried out with those of the input. */
-static void check_requests(const uint8_t *data, size_t size, const struct replies *replies)
+static void check_talk(const uint8_t *data, size_t size, const struct replies *replies)
 {
 	static struct lines lines;
 	size_t i;
@@ -213,31 +213,4 @@ static void check_requests(const uint8_t *data, size_t size, const struct replie
 static bool may_differ(const uint8_t *data, size_t size)
 {
 	return memmem(data, size, "stats", 5) || memmem(data, size, "verbosity", 9);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	static struct worker *worker;
-	static struct replies whole, parts;
-	size_t first;
-
-	if (size < 3 || size > INPUT_MAX)
-		return 0;
-	if (!worker) {
-		worker = make_worker();
-		whole.bytes = malloc(REPLIES_MAX);
-		parts.bytes = malloc(REPLIES_MAX);
-	}
-	first = (data[0] | data[1] << 8) % (size - 2);
-	data += 2;
-	size -= 2;
-	talk(worker, data, size, size, false, &whole);
-	check_requests(data, size, &whole);
-	talk(worker, data, size, first, first % 8 == 0, &parts);
-	check_requests(data, size, &parts);
-	if (!may_differ(data, size))
-		must_be(whole.length == parts.length &&
-			!memcmp(whole.bytes, parts.bytes, whole.length),
-			"the replies do not depend on the reads");
-	return 0;
 }

@@ -173,7 +173,7 @@ static bool may_differ(const uint8_t *data, size_t size)
 	return false;
 }
 
-static void check_replies(const uint8_t *data, size_t size, const struct replies *replies)
+static void check_talk(const uint8_t *data, size_t size, const struct replies *replies)
 {
 	size_t count = count_replies(replies), requests;
 	bool whole;
@@ -182,31 +182,4 @@ static void check_replies(const uint8_t *data, size_t size, const struct replies
 	/* A malformed request has one reply, too, and a part of one has none. */
 	must_be(!whole || count <= requests, "a request has one reply");
 	must_be(may_close(data, size) || count >= requests, "a request has a reply");
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	static struct worker *worker;
-	static struct replies whole, parts;
-	size_t first;
-
-	if (size < 3 || size > INPUT_MAX)
-		return 0;
-	if (!worker) {
-		worker = make_worker();
-		whole.bytes = malloc(REPLIES_MAX);
-		parts.bytes = malloc(REPLIES_MAX);
-	}
-	first = (data[0] | data[1] << 8) % (size - 2);
-	data += 2;
-	size -= 2;
-	talk(worker, data, size, size, false, &whole);
-	check_replies(data, size, &whole);
-	talk(worker, data, size, first, first % 8 == 0, &parts);
-	check_replies(data, size, &parts);
-	if (!may_differ(data, size))
-		must_be(whole.length == parts.length &&
-			!memcmp(whole.bytes, parts.bytes, whole.length),
-			"the replies do not depend on the reads");
-	return 0;
 }

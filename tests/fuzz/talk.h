@@ -53,6 +53,12 @@ unsigned int log_level(void)
 	return LOG_REQUESTS;
 }
 
+/* Checks the replies to what a client has sent. */
+static void check_talk(const uint8_t *data, size_t size, const struct replies *replies);
+
+/* Whether the replies may depend on how the bytes were read. */
+static bool may_differ(const uint8_t *data, size_t size);
+
 /* The program notes the requests that the server logs, whose bytes do not stay. */
 static void note_request(const char *bytes, size_t length);
 
@@ -213,6 +219,33 @@ static struct worker *make_worker(void)
 		abort();
 	service_begin(&worker.service);
 	return &worker;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct worker *worker;
+	static struct replies whole, parts;
+	size_t first;
+
+	if (size < 3 || size > INPUT_MAX)
+		return 0;
+	if (!worker) {
+		worker = make_worker();
+		whole.bytes = malloc(REPLIES_MAX);
+		parts.bytes = malloc(REPLIES_MAX);
+	}
+	first = (data[0] | data[1] << 8) % (size - 2);
+	data += 2;
+	size -= 2;
+	talk(worker, data, size, size, false, &whole);
+	check_talk(data, size, &whole);
+	talk(worker, data, size, first, first % 8 == 0, &parts);
+	check_talk(data, size, &parts);
+	if (!may_differ(data, size))
+		must_be(whole.length == parts.length &&
+			!memcmp(whole.bytes, parts.bytes, whole.length),
+			"the replies do not depend on the reads");
+	return 0;
 }
 
 #endif /* _FUZZ_TALK_H */
