@@ -15,6 +15,7 @@ void redis_queue_end(struct redis *redis);
 /* connect.c */
 redis_start redis_ping, redis_quit, redis_reset, redis_select, redis_auth, redis_hello;
 redis_start redis_client, redis_info;
+bool redis_ends(const struct work *work, const struct redis *redis);
 
 /* strings.c */
 redis_start redis_get_value, redis_getex, redis_getdel, redis_getrange, redis_getset;

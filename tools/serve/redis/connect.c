@@ -56,24 +56,48 @@ enum started redis_reset(struct work *work, struct redis *redis)
 	return answer_one(work, "+RESET");
 }
 
+/* Reads the argument of SELECT. Return: NULL, or why there is no such database. */
+static const char *read_database(const struct work *work, const struct redis *redis,
+				 int64_t *number)
+{
+	struct word word;
+
+	redis_words(redis, &word, 1);
+	if (!resp_integer(word.at, word.len, number))
+		return ERROR_INTEGER;
+	if (*number < 0 || *number >= DATABASES_MAX ||
+	    !belts_database(work->service->belts, *number))
+		return "-ERR DB index is out of range";
+	return NULL;
+}
+
+/**
+ * redis_ends() - whether the request that was taken is a SELECT that ends the connection
+ * @work:	the work
+ * @redis:	the client
+ *
+ * Return: whether.
+ */
+bool redis_ends(const struct work *work, const struct redis *redis)
+{
+	int64_t number;
+
+	return redis->command->start == redis_select && read_database(work, redis, &number);
+}
+
 /* A database without a belt ends the connection: some clients would go on in another one. */
 enum started redis_select(struct work *work, struct redis *redis)
 {
-	struct word word;
 	int64_t number;
-	bool is_number;
+	const char *error = read_database(work, redis, &number);
 
-	redis_words(redis, &word, 1);
-	is_number = resp_integer(word.at, word.len, &number);
-	if (is_number && number >= 0 && number < DATABASES_MAX &&
-	    belts_database(work->service->belts, number)) {
+	if (!error) {
 		redis->database = number;
 		return answer_one(work, "+OK");
 	}
 	work->client->is_over = true;
 	work->client->reason = "it selects a database that has no belt: see --database";
-	return answer_error(work, is_number ? "ERR DB index is out of range" :
-			    "ERR value is not an integer or out of range");
+	return answer_one(work, error);
 }
 
 /* Whether a user and a password are right. @error: returned, if they are not. */

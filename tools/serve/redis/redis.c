@@ -264,7 +264,8 @@ static enum started start(struct work *work, struct client *client)
 		return start_refused(work, redis);
 	if (!redis->request.count)
 		return STARTED;
-	if (redis->in_multi && !(command->flags & REDIS_NO_QUEUE))
+	/* One that would end EXEC in the middle ends the connection before that. */
+	if (redis->in_multi && !(command->flags & REDIS_NO_QUEUE) && !redis_ends(work, redis))
 		return redis_queue_add(work, redis);
 	if (command->flags & REDIS_ALONE && work->replies)
 		return NOT_STARTED;
