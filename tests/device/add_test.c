@@ -49,20 +49,6 @@ static struct addition add(int fd, const char *key, __s64 by, __s64 initial, __u
 	return add_item(fd, item, by, initial);
 }
 
-/* True if an addition returns @want, and a get then returns the same number. */
-static bool gives(int fd, __s64 by, __s64 initial, __s64 want)
-{
-	struct addition addition = add(fd, KEY, by, initial, 0);
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)want);
-	if (!addition.err && addition.sum == want && holds_text(fd, KEY, text))
-		return true;
-	note("by %lld: found %lld (%s), expected %lld", (long long)by,
-	     (long long)addition.sum, error_name(addition.err), (long long)want);
-	return false;
-}
-
 /* How an addition may be made, and what is refused. */
 static void test_how(void)
 {
