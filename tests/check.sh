@@ -135,12 +135,11 @@ check_tools() {
 	check_program hbfollow objects-follow
 }
 
-# check_program NAME TARGET - check the objects that make prints for the target.
+# check_program NAME TARGET - check the objects that make prints for the target. A warning of the
+# compiler stays in a log of its own.
 check_program() {
-	make -s -C tools O="$work/tools" "$2" >"$work/objects" 2>"$work/tools.log" || {
-		cat "$work/tools.log"
+	make -s -C tools O="$work/tools" "$2" >"$work/objects" 2>>"$work/tools.log" ||
 		echo "$1 does not build"
-	}
 	# shellcheck disable=SC2046 # names without spaces
 	check_layers "$work" tools/Makefile $(sed "s|^$work/||" "$work/objects")
 }
