@@ -93,7 +93,8 @@ static inline u64 hb_boot_time(void)
 
 /*
  * Belt time in nanoseconds, a multiple of HB_GRAIN, never earlier than a previous call returned. It
- * moves with the tick, and counts suspend. Context: any.
+ * moves with the tick, and counts suspend. Context: any in which a task may take a spinlock: with
+ * PREEMPT_RT it may wait for @lock.
  */
 static inline u64 hb_clock_now(const struct hb_clock *clock)
 {
