@@ -382,8 +382,8 @@ static __always_inline int try_get_of_session(const struct hb_session *session,
  *
  * Finds the session and its belt under RCU, without a reference: those of gets would be the only
  * words that threads write which share a descriptor. Both stay until rcu_read_unlock(): a file
- * gives up its session before that drops its reference to the belt, and either is freed a grace
- * period after its last reference is dropped.
+ * gives up its session before the session drops its reference to the belt, and each is freed a
+ * grace period after its last reference is dropped.
  */
 static __always_inline int try_get_of_file(struct hb_file *file, struct hashbelt_item *item,
 					   u64 *key, const bool asks)

@@ -31,7 +31,7 @@ struct hb_window_set {
 
 /**
  * struct hb_window - the window of a belt
- * @ref:	one for the belt, one for each mapping
+ * @ref:	one for the belt, one for each mapping, one for each task that took one
  * @mapping:	all mappings
  * @bytes:	of a mapping; constant
  * @account:	charged for the pages and @set, with a reference, or NULL; constant
