@@ -332,14 +332,16 @@ struct hashbelt_belt {
 	struct work_struct work;
 	struct hb_crew crew;
 	/**
-	 * @set_lock: one task at a time changes the settings. Inside it: belt->clear_lock,
-	 * kin->reclaim, flush->lock, window->gate, shard->lock, window->head, window->lock, memory.
+	 * @set_lock: one task at a time changes the settings. Inside it: belt->round_lock,
+	 * belt->clear_lock, kin->reclaim, flush->lock, window->gate, shard->lock, window->head,
+	 * window->lock, memory.
 	 */
 	struct mutex set_lock;
 	/**
 	 * @round_lock: one task at a time drains, delivers, sweeps and resizes, and waits for the
-	 * helpers, which take shards' locks. A round only tries index->resize_lock.
-	 * Inside it: shard->lock, queue->lock, clock->lock.
+	 * helpers, which take shards' locks. A round only tries index->resize_lock, inside which it
+	 * allocates memory. The callback of a module may take the locks of all operations on
+	 * entries. Inside it: shard->lock, queue->lock, clock->lock.
 	 */
 	struct mutex round_lock;
 	atomic_t movers;
