@@ -43,7 +43,7 @@ struct hb_session {
 	u32 access;
 	bool copies;
 	refcount_t ref;
-	/** @lock: protects all below but @rcu. Inside it: queue->lock. */
+	/** @lock: protects all below but @rcu. Inside it: queue->lock, pollers->lock. */
 	struct mutex lock;
 	bool acks;
 	bool requests;

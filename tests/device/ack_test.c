@@ -229,6 +229,24 @@ static void test_return_order(void)
 	end_belt(belt);
 }
 
+static void test_polled(void)
+{
+	int belt = full_belt(1), fd = hold_next(NAME, 1), other = open_named(NAME);
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, other, &event))
+		bail_out("epoll: %s", strerror(errno));
+	is_int(epoll_wait(epoll, &event, 1, 0), 0,
+	       "poll finds no event while another reader holds the only one");
+	close(fd);
+	is_int(epoll_wait(epoll, &event, 1, 20000), 1,
+	       "close of a reader wakes a task that polls: the event is queued again");
+	close(epoll);
+	close(other);
+	end_belt(belt);
+}
+
 /* Bound to another belt */
 
 static void test_rebound(void)
@@ -475,6 +493,7 @@ int main(void)
 	test_modes();
 	test_others();
 	test_return_order();
+	test_polled();
 	test_rebound();
 	test_rebound_mode();
 	test_destroyed(before);
