@@ -21,6 +21,7 @@
  * A line of a file is one of these:
  *
  *	= NAME		the beginning of a dialogue
+ *	* TEXT | TEXT	there is a dialogue for each of these texts, which stands for $@ in it
  *	> TEXT		the client sends TEXT and CR LF
  *	>> TEXT		the client sends TEXT
  *	< TEXT		the server sends TEXT and CR LF
@@ -823,11 +824,98 @@ static void check(const char *file, const struct dialogue *dialogue)
 	free(talk.in.bytes);
 }
 
+#define MAX_LINES	400
+#define MAX_ROWS	80
+
+/**
+ * struct source - the lines of a dialogue in its file
+ * @name: behind the equals sign; NULL before the first dialogue
+ * @lines: the other lines
+ * @numbers: of the lines in the file
+ * @count: of the lines
+ * @rows: the texts that stand for $@
+ * @row_count: of the texts
+ */
+struct source {
+	char *name;
+	char *lines[MAX_LINES];
+	int numbers[MAX_LINES];
+	int count;
+	char *rows[MAX_ROWS];
+	int row_count;
+};
+
+/* with_row() - Return: a copy of the text, with @row in the place of each $@. */
+static char *with_row(const char *text, const char *row)
+{
+	struct buffer out = { 0 };
+	const char *at;
+
+	for (; row && (at = strstr(text, "$@")); text = at + 2) {
+		append(&out, text, at - text);
+		append(&out, row, strlen(row));
+	}
+	append(&out, text, strlen(text) + 1);
+	return out.bytes;
+}
+
+/* hold_row() - hold the dialogue of these lines; @row: what stands for $@, or NULL. */
+static void hold_row(const char *file, const struct source *source, const char *row)
+{
+	char name[200];
+	struct dialogue dialogue = { .name = name };
+	const char *wrong;
+	int i;
+
+	snprintf(name, sizeof(name), row ? "%s: %s" : "%s", source->name, row);
+	for (i = 0; i < source->count; i++) {
+		const char *line = source->lines[i];
+
+		if (!strncmp(line, "# differs: ", 11))
+			dialogue.differs = true;
+		if (*line == '#')
+			continue;
+		wrong = add_line(&dialogue, with_row(line, row), source->numbers[i]);
+		if (wrong)
+			bad_line(file, source->numbers[i], wrong);
+	}
+	check(file, &dialogue);
+}
+
+/* hold_all() - hold the dialogues of these lines, and forget the lines. */
+static void hold_all(const char *file, struct source *source)
+{
+	int i;
+
+	for (i = 0; i < source->row_count; i++)
+		hold_row(file, source, source->rows[i]);
+	if (source->name && !source->row_count)
+		hold_row(file, source, NULL);
+	*source = (struct source){ 0 };
+}
+
+/* add_rows() - add the texts between the bars. Return: what is wrong, or NULL. */
+static const char *add_rows(struct source *source, char *text)
+{
+	char *bar;
+
+	for (; text; text = bar ? bar + 3 : NULL) {
+		bar = strstr(text, " | ");
+		if (bar)
+			*bar = '\0';
+		if (source->row_count == MAX_ROWS)
+			return "too many texts";
+		source->rows[source->row_count++] = text;
+	}
+	return NULL;
+}
+
 /* read_file() - hold the dialogues of a file. */
 static void read_file(const char *file)
 {
-	struct dialogue dialogue = { 0 };
+	static struct source source;
 	FILE *stream = fopen(file, "r");
+	const char *wrong = NULL;
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t length;
@@ -835,24 +923,25 @@ static void read_file(const char *file)
 
 	if (!stream)
 		bad_line(file, 0, strerror(errno));
-	while ((length = getline(&line, &room, stream)) > 0) {
-		const char *wrong = NULL;
-
+	while (!wrong && (length = getline(&line, &room, stream)) > 0) {
 		number++;
 		if (line[length - 1] == '\n')
 			line[length - 1] = '\0';
 		if (!strncmp(line, "= ", 2)) {
-			check(file, &dialogue);
-			dialogue = (struct dialogue){ .name = or_die(strdup(line + 2)) };
-		} else if (!strncmp(line, "# differs: ", 11)) {
-			dialogue.differs = true;
-		} else if (*line && *line != '#') {
-			wrong = add_line(&dialogue, line, number);
+			hold_all(file, &source);
+			source.name = or_die(strdup(line + 2));
+		} else if (!strncmp(line, "* ", 2)) {
+			wrong = add_rows(&source, or_die(strdup(line + 2)));
+		} else if (*line && source.count == MAX_LINES) {
+			wrong = "too many lines";
+		} else if (*line) {
+			source.numbers[source.count] = number;
+			source.lines[source.count++] = or_die(strdup(line));
 		}
-		if (wrong)
-			bad_line(file, number, wrong);
 	}
-	check(file, &dialogue);
+	if (wrong)
+		bad_line(file, number, wrong);
+	hold_all(file, &source);
 	free(line);
 	fclose(stream);
 }
