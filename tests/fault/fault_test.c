@@ -52,7 +52,7 @@
  * @other:	another descriptor, or -1
  * @token:	of a fill lease, if the scene has one
  * @state:	of the last fill
- * @fresh:	a page that has not been touched, or NULL
+ * @fresh:	the buffer of gets, in a page that has not been touched, or NULL
  * @waiter:	a process that waits for a fill lease, or 0
  * @map:	how to map the belt's window
  */
@@ -73,13 +73,33 @@ struct scene {
  * @act:	makes the call; returns its result, or a negative errno
  * @want:	the result without a fault
  * @how:	exceptions: UNDONE and so on
+ * @request:	the ioctl, where @act makes several
+ * @key:	an argument, as all below: the key, or the name of a lock
+ * @owner:	of a lock, NULL for "me"
+ * @wait_ms:	for a lock
+ * @item:	all but key, value and token
+ * @fill:	all but item and token
+ * @settings:	of a belt
+ * @flags:	for WATCH
+ * @id:		of a request
+ * @size:	of a buffer, 0 for one that is large enough
  */
 struct fault_case {
 	const char *name;
 	void (*set)(struct scene *scene);
-	int (*act)(struct scene *scene);
+	int (*act)(struct scene *scene, const struct fault_case *test);
 	int want;
 	unsigned int how;
+	unsigned long request;
+	const char *key;
+	const char *owner;
+	__u64 wait_ms;
+	struct hashbelt_item item;
+	struct hashbelt_fill fill;
+	struct hashbelt_settings settings;
+	__u32 flags;
+	__u64 id;
+	__u32 size;
 };
 
 static unsigned char bytes[HASHBELT_VALUE_MAX];
@@ -159,6 +179,13 @@ static void set_fresh(struct scene *scene)
 {
 	set_plain(scene);
 	scene->fresh = fresh_pages(PAGE);
+}
+
+/* Memory that ends after 8 bytes. */
+static void set_cut(struct scene *scene)
+{
+	set_plain(scene);
+	scene->fresh = before_hole(8);
 }
 
 static void set_refreshing(struct scene *scene)
@@ -449,7 +476,7 @@ static bool end_scene(const struct fault_case *test, struct scene *scene)
 	if (!good)
 		note("  a put, get and remove after it do not work");
 	if (scene->fresh)
-		munmap(scene->fresh, 2 * PAGE);
+		munmap((void *)((uintptr_t)scene->fresh & -PAGE), 2 * PAGE);
 	if (scene->other >= 0)
 		close(scene->other);
 	if (scene->waiter && !at_last(is_told, scene)) {
@@ -478,199 +505,115 @@ static bool end_scene(const struct fault_case *test, struct scene *scene)
 	return good;
 }
 
-/* Calls on entries */
+/* Calls. Each takes its arguments from the case, and returns its result, or a negative errno. */
 
-static int get(struct scene *scene, const char *key, struct hashbelt_item like)
+/* A call that takes nothing, or returns one structure. */
+static int plain(struct scene *scene, const struct fault_case *test)
 {
-	struct hashbelt_item item = item_of(key);
+	static __u64 buffer[512];
 
-	item.how = like.how;
-	item.ttl_ms = like.ttl_ms;
-	item.value = like.value ? like.value : address(bytes);
-	item.value_len = like.value_len ? like.value_len : sizeof(bytes);
+	memset(buffer, 0, sizeof(buffer));
+	return call(scene->belt, test->request, buffer);
+}
+
+static int get(struct scene *scene, const struct fault_case *test)
+{
+	struct hashbelt_item item = test->item;
+
+	item.key = address(test->key);
+	item.key_len = strlen(test->key);
+	/* The copy to a page that has not been touched faults, so it cannot be done under RCU. */
+	item.value = address(scene->fresh ?: bytes);
+	if (!item.value_len)
+		item.value_len = scene->fresh ? PAGE : sizeof(bytes);
 	return call(scene->belt, HASHBELT_IOC_GET, &item);
 }
 
-#define GET(scene, key, ...)	get(scene, key, (struct hashbelt_item){ __VA_ARGS__ })
-
-static int get_small(struct scene *scene)
+static int put(struct scene *scene, const struct fault_case *test)
 {
-	return GET(scene, "small");
-}
+	struct hashbelt_item item = test->item;
 
-static int get_large(struct scene *scene)
-{
-	return GET(scene, "large");
-}
-
-/* The copy to a page that has not been touched faults, so it cannot be done under RCU. */
-static int get_into_fresh(struct scene *scene)
-{
-	return GET(scene, "small", .value = address(scene->fresh), .value_len = PAGE);
-}
-
-static int get_and_touch(struct scene *scene)
-{
-	return GET(scene, "small", .how = HASHBELT_AND_TOUCH, .ttl_ms = 50 * TTL);
-}
-
-static int get_too_large(struct scene *scene)
-{
-	return GET(scene, "small", .value_len = 1);
-}
-
-/*
- * The key lies in the buffer, at the end of which memory ends: a try overwrites the key before it
- * fails, and the get puts it back.
- */
-static int get_over_key(struct scene *scene)
-{
-	static char *end;
-
-	if (!end) {
-		char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (pages == MAP_FAILED || munmap(pages + PAGE, PAGE))
-			bail_out("no page: %s", strerror(errno));
-		end = pages + PAGE;
-	}
-	strcpy(end - 8, "large");
-	return GET(scene, end - 8, .value = address(end - 8), .value_len = LARGE);
-}
-
-static int get_length(struct scene *scene)
-{
-	return GET(scene, "large", .how = HASHBELT_NO_VALUE);
-}
-
-static int get_none(struct scene *scene)
-{
-	return GET(scene, "none");
-}
-
-static int put(struct scene *scene, const char *key, struct hashbelt_item like)
-{
-	struct hashbelt_item item = like;
-
-	item.key = address(key);
-	item.key_len = strlen(key);
+	item.key = address(test->key);
+	item.key_len = strlen(test->key);
 	item.value = address(bytes);
+	if (item.how & HASHBELT_IF_LEASE)
+		item.version = scene->token;
 	return call(scene->belt, HASHBELT_IOC_PUT, &item);
 }
 
-#define PUT(scene, key, ...)	put(scene, key, (struct hashbelt_item){ __VA_ARGS__ })
-
-static int put_new(struct scene *scene)
-{
-	return PUT(scene, "new", .value_len = 10);
-}
-
-static int put_over(struct scene *scene)
-{
-	return PUT(scene, "small", .value_len = 10, .flags = 5);
-}
-
-static int put_large(struct scene *scene)
-{
-	return PUT(scene, "new", .value_len = LARGE);
-}
-
-static int put_huge(struct scene *scene)
-{
-	return PUT(scene, "new", .value_len = HUGE);
-}
-
-static int put_long(struct scene *scene)
-{
-	return PUT(scene, "new", .value_len = 10, .ttl_ms = 40 * LONG / 100);
-}
-
-static int put_bound(struct scene *scene)
-{
-	return PUT(scene, "new", .value_len = 10, .how = HASHBELT_BOUND);
-}
-
-static int put_stale(struct scene *scene)
-{
-	return PUT(scene, "small", .how = HASHBELT_IF_VERSION, .version = 1ULL << 60);
-}
-
-static int put_absent(struct scene *scene)
-{
-	return PUT(scene, "small", .how = HASHBELT_IF_ABSENT);
-}
-
-static int put_awaited(struct scene *scene)
-{
-	return PUT(scene, "awaited", .value_len = 10);
-}
-
-static int touch(struct scene *scene)
-{
-	struct hashbelt_item item = item_of("small");
-
-	item.ttl_ms = 50 * TTL;
-	return call(scene->belt, HASHBELT_IOC_TOUCH, &item);
-}
-
-static int remove_small(struct scene *scene)
-{
-	return on_key(scene->belt, HASHBELT_IOC_REMOVE, "small");
-}
-
-static int expire_small(struct scene *scene)
-{
-	return on_key(scene->belt, HASHBELT_IOC_EXPIRE, "small");
-}
-
-static int add(struct scene *scene, const char *key, __u64 ttl_ms)
+static int add(struct scene *scene, const struct fault_case *test)
 {
 	struct hashbelt_sum sum = { .by = 7 };
-	struct hashbelt_item item = item_of(key);
+	struct hashbelt_item item = item_of(test->key);
 
 	item.value = address(&sum);
 	item.value_len = sizeof(sum);
-	item.ttl_ms = ttl_ms;
+	item.ttl_ms = test->item.ttl_ms;
 	return call(scene->belt, HASHBELT_IOC_ADD, &item);
 }
 
-static int add_new(struct scene *scene)
+/* The other ioctls on a key. */
+static int on_small(struct scene *scene, const struct fault_case *test)
 {
-	return add(scene, "new", 50 * TTL);
+	struct hashbelt_item item = item_of("small");
+
+	item.ttl_ms = test->item.ttl_ms;
+	return call(scene->belt, test->request, &item);
 }
 
-/* The sum has one digit more than the number that was there. */
-static int add_longer(struct scene *scene)
+static int fill_key(struct scene *scene, const struct fault_case *test)
 {
-	return add(scene, "number", 0);
+	const __u32 ends = HASHBELT_GIVE_UP | HASHBELT_RENEW_LEASE | HASHBELT_FAIL;
+	struct hashbelt_fill like = test->fill;
+
+	if (like.how & ends)
+		like.token = scene->token;
+	return fill(scene, test->key, like);
 }
 
-/* Calls on the belt */
+static int lock(struct scene *scene, const struct fault_case *test)
+{
+	struct hashbelt_lock lock = lock_of(test->key, test->owner ?: "me");
 
-static int scan(struct scene *scene)
+	lock.how = test->item.how;
+	lock.ttl_ms = test->item.ttl_ms;
+	lock.wait_ms = test->wait_ms;
+	return call(scene->belt, test->request, &lock);
+}
+
+static int query(struct scene *scene, const struct fault_case *test)
+{
+	return holder_of(scene->belt, test->key).err;
+}
+
+static int release_all(struct scene *scene, const struct fault_case *test)
+{
+	(void)test;
+	return release(scene->belt, "me");
+}
+
+static int list_locks(struct scene *scene, const struct fault_case *test)
 {
 	static __u64 buffer[4096];
-	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
+	struct hashbelt_locks locks = {
+		.owner = address("me"), .owner_len = 2,
+		.buffer = address(buffer), .size = sizeof(buffer),
+	};
+
+	return call(scene->belt, test->request, &locks);
+}
+
+static int scan(struct scene *scene, const struct fault_case *test)
+{
+	static __u64 buffer[4096];
+	struct hashbelt_scan scan = {
+		.buffer = address(buffer), .size = test->size ?: sizeof(buffer),
+	};
 
 	return call(scene->belt, HASHBELT_IOC_SCAN, &scan);
 }
 
-static int scan_short(struct scene *scene)
-{
-	struct hashbelt_scan scan = { .buffer = address(bytes), .size = 8 };
-
-	return call(scene->belt, HASHBELT_IOC_SCAN, &scan);
-}
-
-static int info(struct scene *scene)
-{
-	struct hashbelt_info info = {};
-
-	return call(scene->belt, HASHBELT_IOC_INFO, &info);
-}
-
-static int stat_all(struct scene *scene)
+static int stat_all(struct scene *scene, const struct fault_case *test)
 {
 	__u64 counters[HASHBELT_STAT_COUNT], lags[HASHBELT_LAGS];
 	struct hashbelt_stat stat = {
@@ -678,93 +621,52 @@ static int stat_all(struct scene *scene)
 		.lags = address(lags), .lag_count = HASHBELT_LAGS,
 	};
 
-	return call(scene->belt, HASHBELT_IOC_STAT, &stat);
+	return call(scene->belt, test->request, &stat);
 }
 
-static int buckets(struct scene *scene)
+static int buckets(struct scene *scene, const struct fault_case *test)
 {
 	static __u64 counts[4096];
 	struct hashbelt_buckets buckets = {
 		.counts = address(counts), .count = ARRAY_SIZE(counts),
 	};
 
-	return call(scene->belt, HASHBELT_IOC_BUCKETS, &buckets);
+	return call(scene->belt, test->request, &buckets);
 }
 
-static int clear(struct scene *scene)
+static int resume(struct scene *scene, const struct fault_case *test)
 {
-	return call(scene->belt, HASHBELT_IOC_CLEAR, NULL);
-}
-
-static int halt(struct scene *scene)
-{
-	return call(scene->belt, HASHBELT_IOC_HALT, NULL);
-}
-
-static int resume(struct scene *scene)
-{
-	int err = call(scene->belt, HASHBELT_IOC_RESUME, NULL);
+	int err = call(scene->belt, test->request, NULL);
 
 	/* The belt's time must stand still while its state is compared. */
 	must(scene->belt, HASHBELT_IOC_HALT, NULL);
 	return err;
 }
 
-static int rotate(struct scene *scene)
-{
-	return call(scene->belt, HASHBELT_IOC_ROTATE, NULL);
-}
-
-static int advance_some(struct scene *scene)
+static int advance_some(struct scene *scene, const struct fault_case *test)
 {
 	__u64 ms = TTL / 2;
 
-	return call(scene->belt, HASHBELT_IOC_ADVANCE, &ms);
+	return call(scene->belt, test->request, &ms);
 }
 
-static int set_limits(struct scene *scene)
+static int set(struct scene *scene, const struct fault_case *test)
 {
-	return set_belt(scene->belt, (struct hashbelt_settings){
-		.fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES |
-			  HASHBELT_SET_MODE | HASHBELT_SET_GID | HASHBELT_SET_POLICY,
-		.max_entries = 1000, .max_bytes = MIB, .mode = 0640, .gid = 0,
-		.policy = HASHBELT_EVICT,
-	});
+	return set_belt(scene->belt, test->settings);
 }
 
-static int set_geometry(struct scene *scene)
+static int prepare_mapping(struct scene *scene, const struct fault_case *test)
 {
-	return set_belt(scene->belt, (struct hashbelt_settings){
-		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE,
-		.ttl_ms = 3 * TTL, .buckets = 4096, .grace_ms = TTL,
-	});
-}
-
-static int set_window(struct scene *scene)
-{
-	return set_belt(scene->belt, (struct hashbelt_settings){
-		.fields = HASHBELT_SET_WINDOW, .window_bytes = 2 * HASHBELT_WINDOW_MIN,
-	});
-}
-
-/* Calls on windows */
-
-static int get_and_ask(struct scene *scene)
-{
-	return GET(scene, "small", .how = HASHBELT_TO_WINDOW);
-}
-
-static int prepare_mapping(struct scene *scene)
-{
-	return call(scene->belt, HASHBELT_IOC_WINDOW, &scene->map);
+	return call(scene->belt, test->request, &scene->map);
 }
 
 /* A mapping that has failed leaves nothing: the next one is the descriptor's only one. */
-static int map_and_unmap(struct scene *scene)
+static int map_and_unmap(struct scene *scene, const struct fault_case *test)
 {
 	struct hashbelt_window_map *map = &scene->map;
 	void *at = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, scene->belt, 0);
 
+	(void)test;
 	if (at == MAP_FAILED)
 		return -errno;
 	/* If the fault comes to this call, it is made again. */
@@ -773,310 +675,177 @@ static int map_and_unmap(struct scene *scene)
 	return 0;
 }
 
-/* Calls on events */
-
-static int watch_acks(struct scene *scene)
+static int watch_for(struct scene *scene, const struct fault_case *test)
 {
-	__u32 flags = HASHBELT_WATCH_ACK;
-
-	return call(scene->belt, HASHBELT_IOC_WATCH, &flags);
+	return call(scene->belt, HASHBELT_IOC_WATCH, &test->flags);
 }
 
-static int watch_requests(struct scene *scene)
+static int ack_two(struct scene *scene, const struct fault_case *test)
 {
-	__u32 flags = HASHBELT_WATCH_REQUESTS;
-
-	return call(scene->belt, HASHBELT_IOC_WATCH, &flags);
-}
-
-static int ack_two(struct scene *scene)
-{
+	(void)test;
 	return ack(scene->belt, 2);
 }
 
 /* How many events, or a negative errno. */
-static int read_all(struct scene *scene)
+static int read_all(struct scene *scene, const struct fault_case *test)
 {
 	static __u64 buffer[4096];
 	ssize_t len = read_into(scene->belt, buffer, sizeof(buffer));
 
+	(void)test;
 	return len < 0 ? len : (int)check_events((unsigned char *)buffer, len);
 }
 
-static int poll_once(struct scene *scene)
+static int poll_once(struct scene *scene, const struct fault_case *test)
 {
 	struct pollfd pollfd = { .fd = scene->belt, .events = POLLIN };
 	int n = poll(&pollfd, 1, 0);
 
+	(void)test;
 	return n < 0 ? -errno : pollfd.revents;
 }
 
-/* Requests */
-
-static int ask_one(struct scene *scene)
+static int ask_one(struct scene *scene, const struct fault_case *test)
 {
+	(void)test;
 	return ASK(scene->belt, 5, 50 * TTL, "one");
 }
 
-static int ask_many(struct scene *scene)
+static int ask_many(struct scene *scene, const struct fault_case *test)
 {
+	(void)test;
 	return ASK(scene->belt, 5, 0, "one", "two", "three", "small", "awaited", "four");
 }
 
-static int cancel_one(struct scene *scene)
+static int cancel_id(struct scene *scene, const struct fault_case *test)
 {
-	return cancel(scene->belt, 1);
+	return cancel(scene->belt, test->id);
 }
 
-static int cancel_none(struct scene *scene)
+static int complete_small(struct scene *scene, const struct fault_case *test)
 {
-	return cancel(scene->belt, 77);
-}
-
-static int complete_one(struct scene *scene)
-{
+	(void)test;
 	return complete(scene->belt, "small");
 }
 
-/* Belts */
-
-static int create(struct scene *scene, struct hashbelt_settings settings)
+static int create(struct scene *scene, const struct fault_case *test)
 {
+	struct hashbelt_settings settings = test->settings;
+
 	settings.ttl_ms = TTL;
 	settings.mode = 0600;
 	return call(scene->belt, HASHBELT_IOC_CREATE, &settings);
 }
 
-static int create_nameless(struct scene *scene)
+/* OPEN or DESTROY of the other belt. */
+static int with_name(struct scene *scene, const struct fault_case *test)
 {
-	return create(scene, (struct hashbelt_settings){ .buckets = 16 });
+	struct hashbelt_name name = name_of(NAME);
+
+	return call(scene->belt, test->request, &name);
 }
 
-static int create_named(struct scene *scene)
-{
-	return create(scene, (struct hashbelt_settings){
-		.name = NAME, .fields = HASHBELT_SET_GID,
-	});
-}
-
-static int create_windowed(struct scene *scene)
-{
-	return create(scene, (struct hashbelt_settings){ .window_bytes = HASHBELT_WINDOW_MIN });
-}
-
-static int open_other(struct scene *scene)
-{
-	return open_belt(scene->belt, NAME);
-}
-
-static int destroy_other(struct scene *scene)
-{
-	return destroy_belt(scene->belt, NAME);
-}
-
-static int next_belt(struct scene *scene)
-{
-	struct hashbelt_info info = {};
-
-	return call(scene->belt, HASHBELT_IOC_NEXT, &info);
-}
-
-static int open_anew(struct scene *scene)
+static int open_anew(struct scene *scene, const struct fault_case *test)
 {
 	int fd = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC), err = fd < 0 ? -errno : 0;
 
 	(void)scene;
+	(void)test;
 	if (fd >= 0)
 		close(fd);
 	return err;
 }
 
-static int close_other(struct scene *scene)
+static int close_other(struct scene *scene, const struct fault_case *test)
 {
 	int err = close(scene->other) ? -errno : 0;
 
+	(void)test;
 	scene->other = -1;
 	return err;
 }
 
-/* Locks */
-
-static int lock(struct scene *scene, const char *key, const char *owner, __u32 how,
-		__u64 wait_ms)
-{
-	struct hashbelt_lock lock = lock_of(key, owner);
-
-	lock.how = how;
-	lock.wait_ms = wait_ms;
-	return call(scene->belt, HASHBELT_IOC_LOCK, &lock);
-}
-
-static int lock_new(struct scene *scene)
-{
-	return lock(scene, "free", "me", 0, 0);
-}
-
-static int lock_bound(struct scene *scene)
-{
-	return lock(scene, "free", "me", HASHBELT_BOUND, 0);
-}
-
-static int lock_again(struct scene *scene)
-{
-	return lock(scene, "taken", "me", 0, 0);
-}
-
-static int lock_taken(struct scene *scene)
-{
-	return lock(scene, "taken", "you", 0, 0);
-}
-
-static int lock_waiting(struct scene *scene)
-{
-	return lock(scene, "taken", "you", 0, 1);
-}
-
-static int unlock_one(struct scene *scene)
-{
-	return unlock(scene->belt, "taken", "me");
-}
-
-static int renew_one(struct scene *scene)
-{
-	return renew(scene->belt, "taken", "me", TTL / 2);
-}
-
-static int query(struct scene *scene)
-{
-	return holder_of(scene->belt, "taken").err;
-}
-
-static int release_all(struct scene *scene)
-{
-	return release(scene->belt, "me");
-}
-
-static int list_locks(struct scene *scene)
-{
-	static __u64 buffer[4096];
-	struct hashbelt_locks locks = {
-		.owner = address("me"), .owner_len = 2,
-		.buffer = address(buffer), .size = sizeof(buffer),
-	};
-
-	return call(scene->belt, HASHBELT_IOC_LOCKS, &locks);
-}
-
-/* Fill leases */
-
-static int fill_hit(struct scene *scene)
-{
-	return FILL(scene, "small", .how = 0);
-}
-
-static int fill_miss(struct scene *scene)
-{
-	return FILL(scene, "missing", .lease_ms = 50 * TTL);
-}
-
-static int fill_bound(struct scene *scene)
-{
-	return FILL(scene, "missing", .how = HASHBELT_BOUND);
-}
-
-static int fill_ahead(struct scene *scene)
-{
-	return FILL(scene, "small", .ahead_ms = 2 * TTL);
-}
-
-static int fill_stale(struct scene *scene)
-{
-	return FILL(scene, "small", .how = HASHBELT_STALE);
-}
-
-static int fill_waiting(struct scene *scene)
-{
-	return FILL(scene, "missing", .wait_ms = 1);
-}
-
-static int give_up(struct scene *scene)
-{
-	return FILL(scene, "missing", .how = HASHBELT_GIVE_UP, .token = scene->token);
-}
-
-static int put_filled(struct scene *scene)
-{
-	return PUT(scene, "missing", .value_len = 10, .how = HASHBELT_IF_LEASE,
-		   .version = scene->token);
-}
-
-/* Makes further levels: so long a lease is the first of its shard. */
-static int renew_fill(struct scene *scene)
-{
-	return FILL(scene, "missing", .how = HASHBELT_RENEW_LEASE, .lease_ms = LONG,
-		    .token = scene->token);
-}
-
-static int fail_fill(struct scene *scene)
-{
-	return FILL(scene, "missing", .how = HASHBELT_FAIL, .lease_ms = LONG,
-		    .token = scene->token);
-}
-
 #define CASE(what, scene, call, ...) \
 	{ .name = what, .set = scene, .act = call, __VA_ARGS__ }
+#define REQUEST(what)	.request = HASHBELT_IOC_##what
+
+#define NAMED		{ .name = NAME, .fields = HASHBELT_SET_GID }
+#define LARGER_WINDOW	{ \
+	.fields = HASHBELT_SET_WINDOW, .window_bytes = 2 * HASHBELT_WINDOW_MIN, \
+}
 
 static const struct fault_case cases[] = {
-	CASE("get", set_plain, get_small),
-	CASE("get of a large value", set_plain, get_large),
-	CASE("get into memory that is not there yet", set_fresh, get_into_fresh),
-	CASE("get that refreshes", set_refreshing, get_small),
-	CASE("get that touches", set_plain, get_and_touch),
-	CASE("get into too small a buffer", set_plain, get_too_large, .want = -ERANGE),
-	CASE("get into a buffer with its key that cannot be written to its end", set_plain,
-	     get_over_key, .want = -EFAULT),
-	CASE("get without the value", set_plain, get_length),
-	CASE("get of a missing key", set_plain, get_none, .want = -ENOENT),
-	CASE("put", set_plain, put_new),
-	CASE("put over an entry", set_plain, put_over),
-	CASE("put over an entry that is reported", set_reporting, put_over),
-	CASE("put of a large value", set_plain, put_large),
-	CASE("put of a huge value", set_plain, put_huge),
-	CASE("put for long", set_plain, put_long),
-	CASE("put of a bound entry", set_plain, put_bound),
-	CASE("put with a stale version", set_plain, put_stale, .want = -ESTALE),
-	CASE("put if absent, of a key that exists", set_plain, put_absent, .want = -EEXIST),
-	CASE("put that evicts", set_evicting, put_new, .how = TAKES),
-	CASE("put that completes a request", set_asked, put_awaited),
-	CASE("put over an entry in its grace time", set_graceful, put_over),
-	CASE("touch", set_plain, touch),
-	CASE("remove", set_plain, remove_small),
-	CASE("remove of an entry that is reported", set_reporting, remove_small),
-	CASE("expire", set_plain, expire_small),
-	CASE("expire of an entry that is reported", set_reporting, expire_small),
-	CASE("expire of an entry that is reinserted", set_reinserting, expire_small,
+	CASE("get", set_plain, get, .key = "small"),
+	CASE("get of a large value", set_plain, get, .key = "large"),
+	CASE("get into memory that is not there yet", set_fresh, get, .key = "small"),
+	CASE("get that refreshes", set_refreshing, get, .key = "small"),
+	CASE("get that touches", set_plain, get, .key = "small",
+	     .item = { .how = HASHBELT_AND_TOUCH, .ttl_ms = 50 * TTL }),
+	CASE("get into too small a buffer", set_plain, get, .key = "small", .item.value_len = 1,
+	     .want = -ERANGE),
+	CASE("get into a buffer that cannot be written to its end", set_cut, get, .key = "large",
+	     .item.value_len = LARGE, .want = -EFAULT),
+	CASE("get without the value", set_plain, get, .key = "large",
+	     .item.how = HASHBELT_NO_VALUE),
+	CASE("get of a missing key", set_plain, get, .key = "none", .want = -ENOENT),
+	CASE("put", set_plain, put, .key = "new", .item.value_len = 10),
+	CASE("put over an entry", set_plain, put, .key = "small",
+	     .item = { .value_len = 10, .flags = 5 }),
+	CASE("put over an entry that is reported", set_reporting, put, .key = "small",
+	     .item = { .value_len = 10, .flags = 5 }),
+	CASE("put of a large value", set_plain, put, .key = "new", .item.value_len = LARGE),
+	CASE("put of a huge value", set_plain, put, .key = "new", .item.value_len = HUGE),
+	CASE("put for long", set_plain, put, .key = "new",
+	     .item = { .value_len = 10, .ttl_ms = 40 * LONG / 100 }),
+	CASE("put of a bound entry", set_plain, put, .key = "new",
+	     .item = { .value_len = 10, .how = HASHBELT_BOUND }),
+	CASE("put with a stale version", set_plain, put, .key = "small",
+	     .item = { .how = HASHBELT_IF_VERSION, .version = 1ULL << 60 }, .want = -ESTALE),
+	CASE("put if absent, of a key that exists", set_plain, put, .key = "small",
+	     .item.how = HASHBELT_IF_ABSENT, .want = -EEXIST),
+	CASE("put that evicts", set_evicting, put, .key = "new", .item.value_len = 10,
+	     .how = TAKES),
+	CASE("put that completes a request", set_asked, put, .key = "awaited",
+	     .item.value_len = 10),
+	CASE("put over an entry in its grace time", set_graceful, put, .key = "small",
+	     .item = { .value_len = 10, .flags = 5 }),
+	CASE("touch", set_plain, on_small, REQUEST(TOUCH), .item.ttl_ms = 50 * TTL),
+	CASE("remove", set_plain, on_small, REQUEST(REMOVE)),
+	CASE("remove of an entry that is reported", set_reporting, on_small, REQUEST(REMOVE)),
+	CASE("expire", set_plain, on_small, REQUEST(EXPIRE)),
+	CASE("expire of an entry that is reported", set_reporting, on_small, REQUEST(EXPIRE)),
+	CASE("expire of an entry that is reinserted", set_reinserting, on_small, REQUEST(EXPIRE),
 	     .how = LOSES | STAYS),
-	CASE("add to a missing key", set_plain, add_new),
-	CASE("add that makes the number longer", set_plain, add_longer),
+	CASE("add to a missing key", set_plain, add, .key = "new", .item.ttl_ms = 50 * TTL),
+	/* The sum has one digit more than the number that was there. */
+	CASE("add that makes the number longer", set_plain, add, .key = "number"),
 	CASE("scan", set_many, scan),
-	CASE("scan into too small a buffer", set_many, scan_short, .want = -ERANGE),
-	CASE("info", set_plain, info),
-	CASE("stat", set_plain, stat_all),
-	CASE("buckets", set_many, buckets),
-	CASE("clear", set_many, clear, .how = SAFE),
-	CASE("halt", set_plain, halt, .how = SAFE),
-	CASE("resume", set_plain, resume, .how = RUNS | SAFE),
-	CASE("rotate", set_plain, rotate, .how = SAFE),
-	CASE("advance", set_plain, advance_some),
-	CASE("set of limits", set_plain, set_limits),
-	CASE("set of time-to-live, buckets, grace time", set_many, set_geometry),
-	CASE("set of a window", set_many, set_window),
-	CASE("set of another window", set_windowed, set_window),
-	CASE("get that asks for a slot of the window", set_windowed, get_and_ask),
-	CASE("window", set_windowed, prepare_mapping),
+	CASE("scan into too small a buffer", set_many, scan, .size = 8, .want = -ERANGE),
+	CASE("info", set_plain, plain, REQUEST(INFO)),
+	CASE("stat", set_plain, stat_all, REQUEST(STAT)),
+	CASE("buckets", set_many, buckets, REQUEST(BUCKETS)),
+	CASE("clear", set_many, plain, REQUEST(CLEAR), .how = SAFE),
+	CASE("halt", set_plain, plain, REQUEST(HALT), .how = SAFE),
+	CASE("resume", set_plain, resume, REQUEST(RESUME), .how = RUNS | SAFE),
+	CASE("rotate", set_plain, plain, REQUEST(ROTATE), .how = SAFE),
+	CASE("advance", set_plain, advance_some, REQUEST(ADVANCE)),
+	CASE("set of limits", set_plain, set, .settings = {
+		.fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | HASHBELT_SET_MODE |
+			  HASHBELT_SET_GID | HASHBELT_SET_POLICY,
+		.max_entries = 1000, .max_bytes = 1 << 20, .mode = 0640, .policy = HASHBELT_EVICT,
+	     }),
+	CASE("set of time-to-live, buckets, grace time", set_many, set, .settings = {
+		.fields = HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE,
+		.ttl_ms = 3 * TTL, .buckets = 4096, .grace_ms = TTL,
+	     }),
+	CASE("set of a window", set_many, set, .settings = LARGER_WINDOW),
+	CASE("set of another window", set_windowed, set, .settings = LARGER_WINDOW),
+	CASE("get that asks for a slot of the window", set_windowed, get, .key = "small",
+	     .item.how = HASHBELT_TO_WINDOW),
+	CASE("window", set_windowed, prepare_mapping, REQUEST(WINDOW)),
 	CASE("mmap of a window", set_prepared, map_and_unmap),
-	CASE("watch with acknowledgment", set_events, watch_acks),
-	CASE("watch of requests", set_reporting, watch_requests),
+	CASE("watch with acknowledgment", set_events, watch_for, .flags = HASHBELT_WATCH_ACK),
+	CASE("watch of requests", set_reporting, watch_for, .flags = HASHBELT_WATCH_REQUESTS),
 	CASE("read", set_events, read_all, .want = 3, .how = UNDONE),
 	CASE("read with acknowledgment", set_acking, read_all, .want = 3, .how = UNDONE),
 	CASE("read of completed requests", set_answered, read_all, .want = 2, .how = UNDONE),
@@ -1087,45 +856,61 @@ static const struct fault_case cases[] = {
 	CASE("poll of requests", set_answered, poll_once, .want = POLLIN, .how = OUTSIDE),
 	CASE("request of one key", set_asking, ask_one),
 	CASE("request of many keys", set_asking, ask_many),
-	CASE("cancel of a request", set_asked, cancel_one),
-	CASE("cancel of an unknown request", set_reporting, cancel_none, .want = -ENOENT),
-	CASE("complete of a key", set_asked, complete_one, .want = 1),
-	CASE("create without a name", set_last_belt, create_nameless),
-	CASE("create with a name", set_last_belt, create_named),
-	CASE("create with a window", set_last_belt, create_windowed),
-	CASE("create by a user", set_user, create_named),
-	CASE("create with a window, by a user", set_user, create_windowed),
-	CASE("open of a belt", set_named, open_other),
-	CASE("destroy of a belt", set_named, destroy_other),
-	CASE("next belt", set_named, next_belt),
+	CASE("cancel of a request", set_asked, cancel_id, .id = 1),
+	CASE("cancel of an unknown request", set_reporting, cancel_id, .id = 77, .want = -ENOENT),
+	CASE("complete of a key", set_asked, complete_small, .want = 1),
+	CASE("create without a name", set_last_belt, create, .settings.buckets = 16),
+	CASE("create with a name", set_last_belt, create, .settings = NAMED),
+	CASE("create with a window", set_last_belt, create,
+	     .settings.window_bytes = HASHBELT_WINDOW_MIN),
+	CASE("create by a user", set_user, create, .settings = NAMED),
+	CASE("create with a window, by a user", set_user, create,
+	     .settings.window_bytes = HASHBELT_WINDOW_MIN),
+	CASE("open of a belt", set_named, with_name, REQUEST(OPEN)),
+	CASE("destroy of a belt", set_named, with_name, REQUEST(DESTROY)),
+	CASE("next belt", set_named, plain, REQUEST(NEXT)),
 	CASE("open of the device", set_plain, open_anew),
 	CASE("close of a descriptor with bound entries", set_bound, close_other, .how = SAFE),
-	CASE("lock", set_no_locks, lock_new),
-	CASE("lock with a bound lease", set_no_locks, lock_bound),
-	CASE("lock again by its owner", set_locks, lock_again),
-	CASE("lock that another owner holds", set_locks, lock_taken, .want = -EBUSY),
-	CASE("lock and wait", set_running, lock_waiting, .want = -ETIMEDOUT, .how = RUNS),
-	CASE("unlock", set_locks, unlock_one),
-	CASE("renew", set_locks, renew_one),
-	CASE("query of a lock's owner", set_locks, query),
+	CASE("lock", set_no_locks, lock, REQUEST(LOCK), .key = "free"),
+	CASE("lock with a bound lease", set_no_locks, lock, REQUEST(LOCK), .key = "free",
+	     .item.how = HASHBELT_BOUND),
+	CASE("lock again by its owner", set_locks, lock, REQUEST(LOCK), .key = "taken"),
+	CASE("lock that another owner holds", set_locks, lock, REQUEST(LOCK), .key = "taken",
+	     .owner = "you", .want = -EBUSY),
+	CASE("lock and wait", set_running, lock, REQUEST(LOCK), .key = "taken", .owner = "you",
+	     .wait_ms = 1, .want = -ETIMEDOUT, .how = RUNS),
+	CASE("unlock", set_locks, lock, REQUEST(UNLOCK), .key = "taken"),
+	CASE("renew", set_locks, lock, REQUEST(RENEW), .key = "taken", .item.ttl_ms = TTL / 2),
+	CASE("query of a lock's owner", set_locks, query, .key = "taken"),
 	CASE("release of an owner's locks", set_locks, release_all, .want = 2),
-	CASE("list of locks", set_locks, list_locks),
-	CASE("fill of a key that exists", set_plain, fill_hit),
-	CASE("fill of a missing key", set_plain, fill_miss, .want = -ENOENT, .how = MISSES),
-	CASE("fill with a bound lease", set_plain, fill_bound, .want = -ENOENT, .how = MISSES),
-	CASE("fill ahead of time", set_plain, fill_ahead, .how = LOOSE),
-	CASE("fill with an old value", set_graceful, fill_stale, .how = LOOSE),
-	CASE("fill and wait", set_filling_running, fill_waiting, .want = -ETIMEDOUT,
-	     .how = RUNS | MISSES),
-	CASE("give-up of a fill lease", set_filling, give_up),
-	CASE("put with a fill lease", set_filling, put_filled),
-	CASE("put with a fill lease that has ended", set_filling_ended, put_filled,
-	     .want = -ESTALE),
-	CASE("renewal of a fill lease", set_filling, renew_fill),
-	CASE("renewal of a fill lease that has ended", set_filling_ended, renew_fill,
+	CASE("list of locks", set_locks, list_locks, REQUEST(LOCKS)),
+	CASE("fill of a key that exists", set_plain, fill_key, .key = "small"),
+	CASE("fill of a missing key", set_plain, fill_key, .key = "missing",
+	     .fill.lease_ms = 50 * TTL, .want = -ENOENT, .how = MISSES),
+	CASE("fill with a bound lease", set_plain, fill_key, .key = "missing",
+	     .fill.how = HASHBELT_BOUND, .want = -ENOENT, .how = MISSES),
+	CASE("fill ahead of time", set_plain, fill_key, .key = "small", .fill.ahead_ms = 2 * TTL,
+	     .how = LOOSE),
+	CASE("fill with an old value", set_graceful, fill_key, .key = "small",
+	     .fill.how = HASHBELT_STALE, .how = LOOSE),
+	CASE("fill and wait", set_filling_running, fill_key, .key = "missing", .fill.wait_ms = 1,
+	     .want = -ETIMEDOUT, .how = RUNS | MISSES),
+	CASE("give-up of a fill lease", set_filling, fill_key, .key = "missing",
+	     .fill.how = HASHBELT_GIVE_UP),
+	CASE("put with a fill lease", set_filling, put, .key = "missing",
+	     .item = { .value_len = 10, .how = HASHBELT_IF_LEASE }),
+	CASE("put with a fill lease that has ended", set_filling_ended, put, .key = "missing",
+	     .item = { .value_len = 10, .how = HASHBELT_IF_LEASE }, .want = -ESTALE),
+	/* Makes further levels: so long a lease is the first of its shard. */
+	CASE("renewal of a fill lease", set_filling, fill_key, .key = "missing",
+	     .fill = { .how = HASHBELT_RENEW_LEASE, .lease_ms = LONG }),
+	CASE("renewal of a fill lease that has ended", set_filling_ended, fill_key,
+	     .key = "missing", .fill = { .how = HASHBELT_RENEW_LEASE, .lease_ms = LONG },
 	     .want = -ENOENT),
-	CASE("failure of a fill", set_filling, fail_fill),
-	CASE("failure of a fill that is awaited", set_filling_awaited, fail_fill, .how = MISSES),
+	CASE("failure of a fill", set_filling, fill_key, .key = "missing",
+	     .fill = { .how = HASHBELT_FAIL, .lease_ms = LONG }),
+	CASE("failure of a fill that is awaited", set_filling_awaited, fill_key, .key = "missing",
+	     .fill = { .how = HASHBELT_FAIL, .lease_ms = LONG }, .how = MISSES),
 };
 
 /* Judging */
@@ -1184,7 +969,7 @@ static bool may_say(const struct point *point, int result)
 static bool goes_on(const struct fault_case *test, struct scene *scene,
 		    const struct belt_snapshot *done, unsigned int how)
 {
-	int result = test->act(scene);
+	int result = test->act(scene, test);
 	struct belt_snapshot snapshot = see_for(test, scene->belt);
 
 	if (result != test->want) {
@@ -1214,7 +999,7 @@ static bool is_right(const struct fault_case *test, struct scene *scene,
 	if (late)
 		return same_belt(&trial->after, done, how);
 	if (test->how & TAKES)
-		return test->act(scene) == test->want;
+		return test->act(scene, test) == test->want;
 	return same_belt(&trial->after, &trial->before, care(test, how | WITH_VERSIONS)) &&
 	       goes_on(test, scene, done, how);
 }
@@ -1226,7 +1011,7 @@ static struct trial act(const struct fault_case *test, struct scene *scene,
 
 	if (n)
 		arm(mode, n);
-	trial.result = test->act(scene);
+	trial.result = test->act(scene, test);
 	if (n)
 		trial.point = fired(mode);
 	trial.after = see_for(test, scene->belt);
@@ -1515,11 +1300,12 @@ static void test_epoll(void)
 {
 	struct scene scene = { .belt = new_belt(0) };
 	struct epoll_event event = { .events = EPOLLIN };
+	__u32 requests = HASHBELT_WATCH_REQUESTS;
 	int fd = epoll_create1(EPOLL_CLOEXEC);
 
 	begin_case("epoll");
 	arm(FAULT_ALLOCATIONS, 1);
-	if (!watch_requests(&scene))
+	if (!call(scene.belt, HASHBELT_IOC_WATCH, &requests))
 		note("WATCH allocates nothing");
 	fired(FAULT_ALLOCATIONS);
 	watch(scene.belt, HASHBELT_WATCH_REQUESTS);
