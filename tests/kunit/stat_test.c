@@ -11,7 +11,6 @@
 
 #include "request.h"
 
-#define MINUTE	(60 * SEC)
 #define HOUR	(3600 * SEC)
 
 struct counts {
