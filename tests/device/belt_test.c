@@ -343,35 +343,26 @@ static void test_list(void)
 
 /* Belt time */
 
+/* tests/kunit/clock_test.c has the times. */
 static void test_halt(void)
 {
 	int belt = open_device(O_RDWR);
 	struct hashbelt_settings create = { .ttl_ms = TTL };
-	unsigned int looks = 0;
 	__u64 now;
 
 	must(belt, HASHBELT_IOC_CREATE, &create);
 	is_int(info_of(belt).state, HASHBELT_NAMELESS, "belt time of a new belt runs");
 	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0,
 		 "resume of a belt whose time runs succeeds");
-	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "halt of a belt whose time runs succeeds");
+	must(belt, HASHBELT_IOC_HALT, NULL);
 	is_int(info_of(belt).state, HASHBELT_NAMELESS | HASHBELT_HALTED,
 	       "info returns HASHBELT_HALTED after halt");
 	now = info_of(belt).now_ns;
 	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "halt of a halted belt succeeds");
 	is_int(info_of(belt).now_ns, now, "a second halt leaves belt time where it was");
-	put_text(belt, "key", "value", 1);
-	usleep(20000);	/* time in which a clock that still ran would move */
-	ok(look(belt, "key").ttl_ms == 1 && info_of(belt).now_ns == now,
-	   "a halted belt keeps its time and the 1 ms that an entry has left");
-	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0, "resume of a halted belt succeeds");
+	must(belt, HASHBELT_IOC_RESUME, NULL);
 	is_int(info_of(belt).state, HASHBELT_NAMELESS,
 	       "info returns no HASHBELT_HALTED after resume");
-	ok(info_of(belt).now_ns >= now, "belt time runs on from the halt after resume");
-	while (!look(belt, "key").err && ++looks < 1000000)
-		;
-	is_errno(look(belt, "key").err, ENOENT,
-		 "an entry of 1 ms is missed some time after resume");
 	close(belt);
 }
 
@@ -425,60 +416,25 @@ static void look_by_fill(int belt, const char *present)
 	must(belt, HASHBELT_IOC_FILL, &fill);
 }
 
-/* Each operation adds to its own counters only. */
+/* Gets that only look, and the arrays of STAT. tests/kunit/stat_test.c has all counters. */
 static void test_counters(void)
 {
-	static const __u64 want[HASHBELT_STAT_COUNT] = {
-		[HASHBELT_STAT_HITS] = 3, [HASHBELT_STAT_MISSES] = 2,
-		[HASHBELT_STAT_PUTS_NEW] = 4, [HASHBELT_STAT_PUTS_REPLACED] = 1,
-		[HASHBELT_STAT_REFUSED] = 2, [HASHBELT_STAT_TOUCHES] = 2,
-		[HASHBELT_STAT_REMOVES] = 1, [HASHBELT_STAT_EXPIRED] = 1,
-		[HASHBELT_STAT_CLEARED] = 2, [HASHBELT_STAT_MISSES_EXPIRED] = 1,
-		[HASHBELT_STAT_REMOVES_REFUSED] = 1,
-	};
 	int belt = new_belt(0);
 	__u64 got[HASHBELT_STAT_COUNT + 2] = {};
-	__u64 rotations = counter(belt, HASHBELT_STAT_ROTATIONS); /* before it was halted */
 	struct hashbelt_stat stat = {
 		.counters = address(got), .count = HASHBELT_STAT_COUNT + 2,
 	};
-	unsigned int i, wrong = 0;
 
-	one(belt, HASHBELT_IOC_GET, "a", 0);			/* miss */
-	one(belt, HASHBELT_IOC_PUT, "a", 0);			/* new */
-	one(belt, HASHBELT_IOC_PUT, "a", 0);			/* replaced */
-	one(belt, HASHBELT_IOC_PUT, "a", HASHBELT_IF_ABSENT);	/* refused */
-	one(belt, HASHBELT_IOC_PUT, "b", HASHBELT_IF_PRESENT);	/* refused */
-	one(belt, HASHBELT_IOC_REMOVE, "a", HASHBELT_IF_VERSION); /* refused */
-	one(belt, HASHBELT_IOC_GET, "a", 0);			/* hit */
-	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_NO_VALUE);	/* hit */
-	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_AND_TOUCH);	/* hit, touch */
-	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_NO_REFRESH);	/* nothing */
-	one(belt, HASHBELT_IOC_GET, "b", HASHBELT_NO_REFRESH);	/* nothing */
-	look_in_batch(belt, "a", "b");				/* nothing */
-	look_by_fill(belt, "a");				/* nothing */
-	one(belt, HASHBELT_IOC_TOUCH, "a", 0);			/* touch */
-	one(belt, HASHBELT_IOC_TOUCH, "b", 0);			/* nothing */
-	one(belt, HASHBELT_IOC_REMOVE, "a", 0);			/* remove */
-	one(belt, HASHBELT_IOC_REMOVE, "a", 0);			/* nothing */
-	one(belt, HASHBELT_IOC_PUT, "a", 0);			/* new */
-	one(belt, HASHBELT_IOC_EXPIRE, "a", 0);			/* expired */
-	one(belt, HASHBELT_IOC_GET, "a", 0);			/* miss */
-	one(belt, HASHBELT_IOC_PUT, "a", 0);			/* new */
-	one(belt, HASHBELT_IOC_PUT, "b", 0);			/* new */
-	must(belt, HASHBELT_IOC_CLEAR, NULL);			/* 2 cleared */
+	one(belt, HASHBELT_IOC_PUT, "a", 0);
+	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_NO_VALUE);
+	one(belt, HASHBELT_IOC_GET, "a", HASHBELT_NO_REFRESH);
+	one(belt, HASHBELT_IOC_GET, "b", HASHBELT_NO_REFRESH);
+	look_in_batch(belt, "a", "b");
+	look_by_fill(belt, "a");
 	got[HASHBELT_STAT_COUNT] = 42;
 	must(belt, HASHBELT_IOC_STAT, &stat);
-	got[HASHBELT_STAT_ROTATIONS] -= rotations;
-	for (i = 0; i < HASHBELT_STAT_COUNT; i++) {
-		/* Counters of the worker depend on when it runs. */
-		if (i >= HASHBELT_STAT_CASCADED && i <= HASHBELT_STAT_WAKEUPS)
-			continue;
-		wrong += got[i] != want[i];
-		if (got[i] != want[i])
-			note("counter %u is %llu, expected %llu", i, got[i], want[i]);
-	}
-	ok(!wrong, "each operation adds to its own counters and to no other");
+	ok(got[HASHBELT_STAT_HITS] == 1 && !got[HASHBELT_STAT_MISSES],
+	   "a get without the value counts, and gets that only look do not");
 	is_int(stat.count, HASHBELT_STAT_COUNT,
 	       "stat returns the number of counters that the kernel knows");
 	is_int(got[HASHBELT_STAT_COUNT], 42, "stat writes no more counters than the kernel knows");
@@ -486,7 +442,7 @@ static void test_counters(void)
 	stat.count = 2;
 	stat.lag_count = 0;
 	must(belt, HASHBELT_IOC_STAT, &stat);
-	ok(got[1] == 2 && got[2] == ~0ULL && stat.count == HASHBELT_STAT_COUNT,
+	ok(!got[1] && got[2] == ~0ULL && stat.count == HASHBELT_STAT_COUNT,
 	   "stat writes no more counters than there is room for");
 	stat = (struct hashbelt_stat){};
 	is_errno(call(belt, HASHBELT_IOC_STAT, &stat), 0,

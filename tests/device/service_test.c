@@ -380,7 +380,6 @@ static void test_add(void)
 
 /* Rights */
 
-/* Makes a call with arguments with which it would succeed on an empty belt. */
 /* A call with an argument of zeros: the right is checked before most values. */
 static int try_one(int fd, unsigned long number)
 {
