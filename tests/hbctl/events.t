@@ -404,27 +404,6 @@ exec 3<&-
 ends 'events --ack on a full pipe ends by SIGPIPE when its reader is gone' 141 ''
 is_queued 'SIGPIPE to events --ack queues again what was not acknowledged' 2
 
-# all_are_written - true once both followers have written all events
-# shellcheck disable=SC2317 # called by at_last
-all_are_written() {
-	[ "$(cat "$temporary/first" "$temporary/second" | wc -l)" = 5000 ] && holds in_flight 0
-}
-
-# Two followers share a belt: each event goes to one of them.
-belt two --on-expire notify --ttl 1m
-hbctl -b two events --follow --ack >"$temporary/first" &
-first=$!
-hbctl -b two events --follow >"$temporary/second" &
-second=$!
-on load "$temporary/lines"
-on advance 2m
-at_last all_are_written
-kill -TERM $first $second
-wait
-cut -f 1 "$temporary/first" "$temporary/second" | sort -n >"$temporary/out"
-numbers 1 5000 >"$temporary/wanted"
-result 'two events --follow of one belt print each event once' "$(same)"
-
 # Rights
 hbctl create given --mode 0622 --on-expire notify
 chmod 666 /dev/hashbelt

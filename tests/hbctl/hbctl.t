@@ -500,29 +500,15 @@ is 'load has put all three lines' 0 3 '' on size
 rm "$temporary/large"
 on clear
 
-# Expiry, with belt time moved by hand: 6 buckets for 5 minutes make intervals of 1 minute.
+# Belt time moved by hand: 6 buckets for 5 minutes make intervals of 1 minute.
 belt time --ttl 5m --buckets 6
-on put x 1 --ttl 90s
-is 'advance by less than the ttl exits with 0' 0 '' '' on advance 89999ms
-json 'has --json a millisecond before the deadline prints ttl_ms 1' 0 \
-	'{"key":"x","version":N,"flags":0,"ttl_ms":1,"value_len":1,"present":true}' \
-	'' on has x --json
-is 'advance --json prints the name of the belt' 0 '{"name":"time"}' '' on advance 1ms --json
-is 'has at the deadline exits with 1' 1 '' "there is no entry 'x' in belt 'time'" on has x
 on put x 1
-is 'rotate exits with 0' 0 '' '' on rotate
-json 'rotate moves belt time by one interval' 0 \
-	'{"key":"x","version":N,"flags":0,"ttl_ms":240000,"value_len":1,"present":true}' \
-	'' on has x --json
+is 'advance --json prints the name of the belt' 0 '{"name":"time"}' '' on advance 1ms --json
 is 'rotate --json prints the name of the belt' 0 '{"name":"time"}' '' on rotate --json
-for _ in 1 2 3; do
-	on rotate
-done
-is 'get after as many rotates as the ttl has intervals exits with 1' 1 '' \
-	"there is no entry 'x' *" on get x
-on put x 1 --ttl never
-is 'advance by 100 years exits with 0' 0 '' '' on advance 36500d
-value 'get of an entry without a deadline works after 100 years' 1 on get x
+json 'advance and rotate, by one interval, move belt time' 0 \
+	'{"key":"x","version":N,"flags":0,"ttl_ms":239999,"value_len":1,"present":true}' \
+	'' on has x --json
+on advance 36500d
 is 'advance beyond the end of belt time exits with 4' 4 '' \
 	"belt 'time' cannot be moved on that far" \
 	on advance 50000d
@@ -635,21 +621,6 @@ is 'standard policy: load exits with 1 and counts the entries it has kept' 1 \
 	on load "$temporary/two" --json
 value 'standard policy: load leaves the value of an entry' 2 on get a
 value 'standard policy: load puts a missing key' 9 on get b
-on advance 1m
-json 'standard policy: get does not renew the entry' 0 \
-	'{"key":"a","version":N,"flags":0,"ttl_ms":240000,"value_len":1,"value":"2"}' \
-	'' on get a --json
-belt renew --policy updating
-on put a 1
-on advance 1m
-on dump --values >"$temporary/dump"
-json 'updating policy: has and dump do not renew the entry' 0 \
-	'{"key":"a","version":N,"flags":0,"ttl_ms":240000,"value_len":1,"present":true}' \
-	'' on has a --json
-json 'updating policy: get renews the entry' 0 \
-	'{"key":"a","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}' \
-	'' on get a --json
-
 # Lines that end in a carriage return and a newline
 belt lines
 printf 'a\tone\r\nb\ttwo\t90s\r\nc\tthree\\x0d\r\n' >"$temporary/crlf"
@@ -777,21 +748,6 @@ is 'load into a belt that is destroyed meanwhile exits with 3' 3 '' \
 	hbctl -b going load
 input=/dev/null
 wait
-
-# Belts and queues that others empty
-belt loose --max-entries 1000
-seq 500 | sed 's/$/\tv/' | on load 2>/dev/null
-belt pinned --pinned
-seq 500 | sed 's/$/\tv/' | on load 2>/dev/null
-echo 2 >/proc/sys/vm/drop_caches
-is 'drop_caches empties a belt that is not pinned' 0 0 '' hbctl -b loose size
-is 'drop_caches leaves the entries of a pinned belt' 0 500 '' hbctl -b pinned size
-hbctl set default --on-expire notify --report removed
-hbctl put a 1
-hbctl rm a
-dd if=/dev/hashbelt of=/dev/null bs=65536 count=1 2>/dev/null
-is 'a program that reads the device takes the events of the default belt' 1 '' \
-	"there is no event in belt 'default'" hbctl events
 
 # Other failures
 limit=/sys/module/hashbelt/parameters/max_bytes
