@@ -126,17 +126,6 @@ __u64 model_nearest(const struct model *model)
 	return nearest;
 }
 
-bool model_uncertain(const struct model *model)
-{
-	const struct thing *thing = model->things;
-	unsigned int i;
-
-	for (i = 0; i < ALL_THINGS; i++, thing++)
-		if (thing->there && thing->reached)
-			return true;
-	return false;
-}
-
 bool reinserts(const struct model *model, enum thing_kind kind)
 {
 	return kind == ENTRY && model->is.handler == HASHBELT_REINSERT;

@@ -167,8 +167,6 @@ void model_begin(struct model *model, const struct history *history, __u64 now,
 __u64 model_interval(const struct model *model);
 /* The next deadline, NEVER if there is none. */
 __u64 model_nearest(const struct model *model);
-/* Whether something is reached, so that it may have been handed over or not. */
-bool model_uncertain(const struct model *model);
 
 /**
  * struct asked - one operation on one key, and its result
