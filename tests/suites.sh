@@ -910,9 +910,10 @@ suite_headers() {
 	for debian in bullseye bookworm trixie sid "$newest"; do
 		one "headers/probes-$debian" "$tests/matrix/probes.t" "$debian"
 	done
-	for debian in bullseye trixie; do
+	for debian in bullseye bookworm trixie; do
 		one "headers/vendor-$debian" "$tests/matrix/vendor.t" $debian
 	done
+	one "headers/vendor-$newest" "$tests/matrix/vendor.t" "$newest" 0
 }
 
 # newest PATH COMMAND... - run a command in the root directory with the newest servers. PATH is a list of
