@@ -9,8 +9,8 @@
  *
  * Any allocation may call the shrinker, also one of this module. So it takes only the lock of the
  * list of belts, shards' locks and those inside of them, under which no memory is allocated that
- * could call the shrinker, and it waits for this module's own work for at most LIMBO_WAIT each
- * time.
+ * could call the shrinker, and it waits for this module's own work for at most LIMBO_WAIT_LONG
+ * each time.
  */
 #include <linux/jiffies.h>
 #include <linux/limits.h>
@@ -53,6 +53,13 @@
  */
 #define LIMBO_MUCH	SZ_512K
 #define LIMBO_WAIT	DIV_ROUND_UP(HZ, 5)
+
+/*
+ * How many jiffies it waits where the system is short of memory, since the OOM killer comes next:
+ * two grace periods may take more than LIMBO_WAIT where the processor is shared, and on Linux 5.10
+ * the OOM killer then ended a process beside a belt of 100 MiB (tests/memory/squeeze_test.c).
+ */
+#define LIMBO_WAIT_LONG	(2 * HZ)
 
 /* Bytes that a reclaim gets at most where the memory of a cgroup is within its limits. */
 #define ENOUGH		SZ_256K
@@ -233,9 +240,15 @@ static bool is_memory_free(void)
  * enum limbo_wait - how a wait for limbo has ended
  * @LIMBO_NONE:	there was no need to wait, or the task may not wait
  * @LIMBO_FREED:	limbo has freed memory
- * @LIMBO_LATE:	it has not, in LIMBO_WAIT
+ * @LIMBO_LATE:	it has not, in limbo_patience()
  */
 enum limbo_wait { LIMBO_NONE, LIMBO_FREED, LIMBO_LATE };
+
+/* How many jiffies direct reclaim waits for limbo at most. */
+static unsigned long limbo_patience(void)
+{
+	return is_memory_free() ? LIMBO_WAIT : LIMBO_WAIT_LONG;
+}
 
 /*
  * Evicted entries are freed only after a grace period and by a worker. Direct reclaim does not see
@@ -253,7 +266,7 @@ static enum limbo_wait wait_for_limbo(s64 much)
 	/* Entries that come while the work runs are freed when it has run once more. */
 	if (wait_event_timeout(drain.wait,
 			       atomic_long_read(&drain.bytes) < much ||
-			       READ_ONCE(drain.rounds) - begun >= 2, LIMBO_WAIT))
+			       READ_ONCE(drain.rounds) - begun >= 2, limbo_patience()))
 		return LIMBO_FREED;
 	return LIMBO_LATE;
 }

@@ -7,6 +7,7 @@
  * most.
  */
 #include <kunit/test.h>
+#include <linux/mm.h>
 
 #include "belt/room/fit.h"
 
@@ -18,10 +19,19 @@ static void give_way(void)
 	cond_resched();
 }
 
+static long available;	/* pages that the included sources find available; 0: as many as there are */
+
+static long pages_available(void)
+{
+	return available ?: si_mem_available();
+}
+
 #undef cond_resched
 #define cond_resched give_way
+#define si_mem_available pages_available
 #include "belt/room/reclaim.c"
 #include "belt/room/shrink.c"
+#undef si_mem_available
 #include "belt.h"
 
 /* Evicts from a belt that does not evict, by deadline. */
@@ -1087,6 +1097,15 @@ static void direct_reclaim_alone_waits_for_limbo(struct kunit *test)
 	}
 }
 
+static void reclaim_waits_longer_where_memory_is_short(struct kunit *test)
+{
+	available = LONG_MAX;
+	KUNIT_EXPECT_EQ(test, limbo_patience(), LIMBO_WAIT);
+	available = 1;
+	KUNIT_EXPECT_EQ(test, limbo_patience(), LIMBO_WAIT_LONG);
+	available = 0;
+}
+
 static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(nothing_is_evicted_before_the_limit),
 	KUNIT_CASE_PARAM(the_entry_nearest_its_deadline_is_evicted_first, bucket_gen_params),
@@ -1127,6 +1146,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(a_belt_that_evicts_makes_room_in_its_chains),
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
 	KUNIT_CASE(direct_reclaim_alone_waits_for_limbo),
+	KUNIT_CASE(reclaim_waits_longer_where_memory_is_short),
 	KUNIT_CASE(a_reclaim_gets_256_kib_and_counts_them),
 	{}
 };
