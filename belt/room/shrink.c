@@ -194,10 +194,15 @@ static struct drain {
 static void end_round(struct work_struct *work)
 {
 	atomic_long_sub(drain.covered, &drain.bytes);
+	WRITE_ONCE(drain.rounds, drain.rounds + 1);
+	/*
+	 * Pairs with the barrier in wait_for_limbo(): that counts from this round on, or its bytes
+	 * are read below.
+	 */
+	smp_mb();
 	drain.covered = atomic_long_read(&drain.bytes);
 	if (drain.covered)
 		queue_rcu_work(hb_limbo_wq, &drain.work);
-	WRITE_ONCE(drain.rounds, drain.rounds + 1);
 	wake_up_all(&drain.wait);
 }
 
@@ -258,8 +263,11 @@ static unsigned long limbo_patience(void)
  */
 static enum limbo_wait wait_for_limbo(s64 much)
 {
-	unsigned int begun = READ_ONCE(drain.rounds);
+	unsigned int begun;
 
+	/* Pairs with end_round(). */
+	smp_mb();
+	begun = READ_ONCE(drain.rounds);
 	if (atomic_long_read(&drain.bytes) < much || !(current->flags & PF_MEMALLOC) ||
 	    fatal_signal_pending(current) || current->flags & (PF_KSWAPD | PF_WQ_WORKER))
 		return LIMBO_NONE;

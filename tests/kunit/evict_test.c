@@ -19,18 +19,32 @@ static void give_way(void)
 	cond_resched();
 }
 
-static long available;	/* pages that the included sources find available; 0: as many as there are */
+/* Pages that the included sources find available; 0: as many as there are. */
+static long available;
 
 static long pages_available(void)
 {
 	return available ?: si_mem_available();
 }
 
+/* Called where the included sources would queue work. */
+static void (*at_queueing)(void);
+
+static bool queue(struct workqueue_struct *wq, struct rcu_work *work)
+{
+	if (!at_queueing)
+		return queue_rcu_work(wq, work);
+	at_queueing();
+	return true;
+}
+
 #undef cond_resched
 #define cond_resched give_way
 #define si_mem_available pages_available
+#define queue_rcu_work queue
 #include "belt/room/reclaim.c"
 #include "belt/room/shrink.c"
+#undef queue_rcu_work
 #undef si_mem_available
 #include "belt.h"
 
@@ -1106,6 +1120,38 @@ static void reclaim_waits_longer_where_memory_is_short(struct kunit *test)
 	available = 0;
 }
 
+static void queue_nothing(void)
+{
+}
+
+static unsigned int begun;	/* the round in which the other task began to wait */
+
+static void evict_and_begin(void)
+{
+	at_queueing = queue_nothing;
+	atomic_long_inc(&drain.bytes);
+	begun = drain.rounds;
+}
+
+/* Another task evicts an entry after a round has read how much the next one frees. */
+static void a_wait_for_limbo_ends_when_its_entry_is_freed(struct kunit *test)
+{
+	while (atomic_long_read(&drain.bytes))
+		flush_rcu_work(&drain.work);
+	flush_rcu_work(&drain.work);
+	at_queueing = queue_nothing;
+	add_to_drain(1);
+	at_queueing = evict_and_begin;
+	end_round(NULL);
+	end_round(NULL);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&drain.bytes), 1L);
+	KUNIT_EXPECT_EQ(test, drain.rounds - begun, 1u);
+	end_round(NULL);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&drain.bytes), 0L);
+	KUNIT_EXPECT_EQ(test, drain.rounds - begun, 2u);
+	at_queueing = NULL;
+}
+
 static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(nothing_is_evicted_before_the_limit),
 	KUNIT_CASE_PARAM(the_entry_nearest_its_deadline_is_evicted_first, bucket_gen_params),
@@ -1147,6 +1193,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
 	KUNIT_CASE(direct_reclaim_alone_waits_for_limbo),
 	KUNIT_CASE(reclaim_waits_longer_where_memory_is_short),
+	KUNIT_CASE(a_wait_for_limbo_ends_when_its_entry_is_freed),
 	KUNIT_CASE(a_reclaim_gets_256_kib_and_counts_them),
 	{}
 };
