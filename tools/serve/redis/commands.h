@@ -19,7 +19,7 @@ bool redis_ends(const struct work *work, const struct redis *redis);
 
 /* strings.c */
 redis_start redis_get_value, redis_getex, redis_getdel, redis_getrange, redis_getset;
-redis_start redis_mget, redis_mset, redis_append, redis_setrange, redis_strlen;
+redis_start redis_mget, redis_mset, redis_msetex, redis_append, redis_setrange, redis_strlen;
 redis_start redis_count_up, redis_count_by;
 
 /* set.c */

@@ -84,6 +84,8 @@ struct redis_queue {
  * @is_counting: a command of several keys is being answered
  * @failed:	its error; "" for none
  * @sum:	its number so far
+ * @ttl_ms:	for MSETEX: the time-to-live; 0: it is over
+ * @how:	for MSETEX: HASHBELT_IF_ABSENT, HASHBELT_IF_PRESENT or 0
  * @database:	the database
  * @name:	that the client has given itself
  * @id:		its number
@@ -104,6 +106,8 @@ struct redis {
 	uint8_t version;
 	bool is_counting;
 	int64_t sum;
+	uint64_t ttl_ms;
+	uint32_t how;
 	unsigned int database;
 	char name[REDIS_NAME_MAX];
 	uint64_t id;

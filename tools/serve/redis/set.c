@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SET with its options, SETNX, SETEX and PSETEX. */
+/* SET with its options, SETNX, SETEX, PSETEX, and MSETEX. */
 #include <errno.h>
 #include <string.h>
 
@@ -111,6 +111,25 @@ static void settle_keep(struct work *work, const struct reply *reply, struct has
 	(void)reply;
 }
 
+/* Completes a put, the last operation, whose time-to-live may be HASHBELT_TTL_KEEP. */
+static void fill_put(struct work *work, struct hashbelt_item *item, const struct word *value,
+		     __u64 ttl_ms, __u32 how)
+{
+	bool keeps = ttl_ms == HASHBELT_TTL_KEEP;
+
+	/* An entry that is new has no time-to-live to keep. */
+	put_fill(item, value, keeps && how == HASHBELT_IF_ABSENT ? HASHBELT_TTL_NEVER : ttl_ms);
+	item->how = keeps && !how ? HASHBELT_IF_PRESENT : how;
+	if (keeps && !how)
+		batch_settle(work, settle_keep);
+}
+
+/* The time-to-live of what is set. */
+static __u64 ttl_of(const struct set *set)
+{
+	return set->keeps ? HASHBELT_TTL_KEEP : set->time ? set->life.ttl_ms : HASHBELT_TTL_NEVER;
+}
+
 /* A SET that is one operation. */
 static enum started set_at_once(struct work *work, struct redis *redis, const struct set *set,
 				const struct word *words)
@@ -119,17 +138,9 @@ static enum started set_at_once(struct work *work, struct redis *redis, const st
 	struct hashbelt_item *item = redis_item(work, redis, HASHBELT_OP_PUT, &words[0],
 						put_write_ok, &started);
 
-	if (!item)
-		return started;
-	put_fill(item, &words[1], set->time ? set->life.ttl_ms : HASHBELT_TTL_NEVER);
-	item->how = set->how;
-	if (set->keeps && set->how != HASHBELT_IF_ABSENT) {
-		item->ttl_ms = HASHBELT_TTL_KEEP;
-		item->how = HASHBELT_IF_PRESENT;
-		if (!set->how)
-			batch_settle(work, settle_keep);
-	}
-	return STARTED;
+	if (item)
+		fill_put(work, item, &words[1], ttl_of(set), set->how);
+	return started;
 }
 
 static bool is_allowed(const struct set *set, const struct change *change)
@@ -186,19 +197,32 @@ static enum started set_by_change(struct work *work, struct redis *redis, const 
 	return answer_end(&answer);
 }
 
+/* Reads the time. False: the request is answered, with @started. */
+static bool read_time(struct work *work, const struct redis *redis, struct set *set,
+		      enum started *started)
+{
+	int64_t number;
+
+	if (!set->time)
+		return true;
+	if (!resp_integer(set->time->at, set->time->len, &number))
+		*started = redis_say(work, ERROR_INTEGER);
+	else if (number <= 0 || !lifetime_of(number, set->unit, redis_now_ms(), &set->life))
+		*started = put_bad_time(work, redis);
+	else
+		return true;
+	return false;
+}
+
 static enum started start_set(struct work *work, struct redis *redis, struct set *set,
 			      const struct word *words)
 {
 	bool is_single = set->gets || set->expected;
-	int64_t number;
+	enum started started;
 
-	if (set->time) {
-		if (!resp_integer(set->time->at, set->time->len, &number))
-			return redis_say(work, ERROR_INTEGER);
-		if (number <= 0 || !lifetime_of(number, set->unit, redis_now_ms(), &set->life))
-			return put_bad_time(work, redis);
-		is_single |= set->life.is_over;
-	}
+	if (!read_time(work, redis, set, &started))
+		return started;
+	is_single |= set->life.is_over;
 	if (!redis_fits(&words[0]))
 		return redis_say(work, ERROR_KEY);
 	if (!put_fits(work, &words[1]))
@@ -258,4 +282,121 @@ enum started redis_setnx(struct work *work, struct redis *redis)
 	put_fill(item, &words[1], HASHBELT_TTL_NEVER);
 	item->how = HASHBELT_IF_ABSENT;
 	return STARTED;
+}
+
+/* Several keys with one time-to-live */
+
+/* The pairs of MSETEX. Return: an error, or NULL: then @rest is behind them. */
+static const char *check_pairs(const struct work *work, const struct redis *redis, uint32_t *pairs,
+			       const char **rest)
+{
+	const char *at = redis->request.args;
+	struct word word, value;
+	int64_t number;
+	uint32_t i;
+
+	resp_next(&at, &word);
+	resp_next(&at, &word);
+	if (!resp_integer(word.at, word.len, &number) || number < 1 || number > INT32_MAX)
+		return "-ERR invalid numkeys value";
+	if (2 * number > redis->request.count - 2)
+		return "-ERR wrong number of key-value pairs";
+	*pairs = number;
+	for (i = 0; i < number; i++) {
+		resp_next(&at, &word);
+		resp_next(&at, &value);
+		if (!redis_fits(&word))
+			return ERROR_KEY;
+		if (!put_fits(work, &value))
+			return ERROR_VALUE;
+	}
+	*rest = at;
+	return NULL;
+}
+
+/* The options of MSETEX. Return: an error, or NULL. */
+static const char *check_options(const struct redis *redis, struct set *set, struct word *words,
+				 uint32_t pairs, const char *rest)
+{
+	uint32_t options = redis->request.count - 2 - 2 * pairs, i;
+
+	if (options > REDIS_WORDS)
+		return ERROR_SYNTAX;
+	for (i = 0; i < options; i++)
+		resp_next(&rest, &words[i]);
+	if (!take_options(set, words, options) || set->gets || set->expected)
+		return ERROR_SYNTAX;
+	if (set->how && pairs > 1)
+		return "-ERR MSETEX with NX or XX takes one key: a belt checks one at a time";
+	return NULL;
+}
+
+/* Begins MSETEX. False: it is answered, with @started. */
+static bool begin_pairs(struct work *work, struct redis *redis, enum started *started)
+{
+	struct word words[REDIS_WORDS], word;
+	struct set set = { 0 };
+	const char *rest, *error;
+	uint32_t pairs;
+
+	error = check_pairs(work, redis, &pairs, &rest);
+	if (!error)
+		error = check_options(redis, &set, words, pairs, rest);
+	if (error) {
+		*started = redis_say(work, error);
+		return false;
+	}
+	if (!read_time(work, redis, &set, started))
+		return false;
+	redis->ttl_ms = ttl_of(&set);
+	/* A remove would not tell a new entry from an old one. */
+	if (set.life.is_over && set.how == HASHBELT_IF_ABSENT)
+		redis->ttl_ms = 1;
+	redis->how = set.how;
+	redis->left = 2 * pairs;
+	redis->rest = redis->request.args;
+	resp_next(&redis->rest, &word);
+	resp_next(&redis->rest, &word);
+	return true;
+}
+
+/* A key of MSETEX: the last one has the reply of all. @number is the condition on the only one. */
+static bool write_pair(struct work *work, const struct reply *reply)
+{
+	const struct hashbelt_item *item = &work->item[reply->item];
+	struct redis *redis = redis_of(work);
+
+	if (reply->number)
+		return put_write_one(work, reply);
+	if (item->result && !(item->result == -ENOENT && item->op == HASHBELT_OP_REMOVE) &&
+	    !*redis->failed)
+		redis_reason(work->belt, item->result, redis->failed);
+	return !reply->is_last || redis_commit_total(work, reply, ":1");
+}
+
+static enum started set_pair(struct work *work, struct redis *redis, const struct word *words,
+			     bool is_last)
+{
+	enum started started;
+	/* A value whose time is over is gone at once. */
+	struct hashbelt_item *item = redis_item(work, redis, redis->ttl_ms ? HASHBELT_OP_PUT :
+						HASHBELT_OP_REMOVE, words, write_pair, &started);
+
+	if (!item)
+		return started;
+	work->reply[work->replies - 1].is_last = is_last;
+	work->reply[work->replies - 1].number = redis->how;
+	if (redis->ttl_ms)
+		fill_put(work, item, &words[1], redis->ttl_ms, redis->how);
+	return STARTED;
+}
+
+/* MSETEX sets one key after the other, as MSET. */
+enum started redis_msetex(struct work *work, struct redis *redis)
+{
+	enum started started;
+
+	if (!redis->rest && !begin_pairs(work, redis, &started))
+		return started;
+	return redis_each(work, redis, 2, set_pair);
 }
