@@ -163,7 +163,7 @@ suite_native() {
 	one window_threads "$top/.cache/build/native/window_threads"
 	one linear "$top/.cache/build/native/linear_test"
 	one simulate "$top/.cache/build/native/simulate_test"
-	for part in options auth listen tls parser resp output; do
+	for part in options auth listen tls parser resp output pushes; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
 	for part in target keys password options metrics redis_reply; do
@@ -335,6 +335,7 @@ suite_serve() (
 		PATH=$top/.cache/build/serve:$PATH
 		one serve/hbserve-fake env SPLITS=20 "$tests/serve/dialogues.t" hbserve-fake
 		one serve/redis_clients "$tests/serve/redis_clients.t" hbserve-fake
+		one serve/redis_events "$tests/serve/redis_events.t" hbserve-fake
 		exit
 	fi
 	serve_payload serve || exit
@@ -347,8 +348,10 @@ suite_serve() (
 	for server in memcached-bookworm redis hbserve-fake hbserve-threads; do
 		one "serve/$server" "$tests/serve/dialogues.t" $server
 	done
+	one serve/redis_events-threads "$tests/serve/redis_events.t" hbserve-threads
 	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t tests/serve/window.t \
-		tests/serve/clients.t tests/serve/redis_clients.t tests/serve/access.t tests/serve/robust.t
+		tests/serve/clients.t tests/serve/redis_clients.t tests/serve/redis_events.t tests/serve/access.t \
+		tests/serve/robust.t
 )
 
 suite_rings() (

@@ -75,12 +75,6 @@ void log_line(enum log_level level, const char *format, ...)
 	va_end(args);
 }
 
-static void ignore_seconds(void *owner, unsigned int seconds)
-{
-	(void)owner;
-	(void)seconds;
-}
-
 static bool list_nothing(void *owner, struct output *output)
 {
 	(void)owner;
@@ -105,13 +99,27 @@ static void no_figures(void *owner, struct server_figures *figures)
 	memset(figures, 0, sizeof(*figures));
 }
 
+static int join_nothing(void *owner, unsigned int database)
+{
+	(void)owner;
+	return database ? -ENODATA : 0;
+}
+
+static void ignore_number(void *owner, unsigned int number)
+{
+	(void)owner;
+	(void)number;
+}
+
 static const struct service_calls calls = {
-	.clear_later = ignore_seconds,
+	.clear_later = ignore_number,
 	.list_clients = list_nothing,
 	.sum_counters = sum_nothing,
 	.reset_counters = ignore,
 	.shut_down = ignore,
 	.figures = no_figures,
+	.join = join_nothing,
+	.leave = ignore_number,
 };
 
 static const struct options options = {

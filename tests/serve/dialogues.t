@@ -109,6 +109,7 @@ hbserve)
 	hbctl destroy other 2>/dev/null
 	hbctl create other --ttl 5m
 	serve hbserve -b main -t 2
+	hbctl set main --on-expire notify
 	serve_redis hbserve -b main -t 2
 	;;
 *)

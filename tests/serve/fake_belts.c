@@ -4,7 +4,8 @@
  * workers. For tests and fuzzers of hbserve.
  *
  * All names are belts, but for "gone": each call finds that it was destroyed. A put of a key that
- * begins with "full" finds no room, and of one that begins with "brim" none over an entry.
+ * begins with "full" finds no room, and of one that begins with "brim" none over an entry. A belt
+ * whose name begins with "other" does not report what expires.
  * FAKE_GRACE_MS in the environment is the grace time. FAKE_KEEP is set for belts that keep present
  * entries.
  */
@@ -14,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "belts.h"
 #include "options.h"
@@ -641,6 +644,97 @@ int belt_scan_piece(struct belt *belt, struct hashbelt_scan *scan)
 	scan->cursor = chain < CHAINS ? chain : 0;
 	pthread_mutex_unlock(&lock);
 	return 0;
+}
+
+/**
+ * struct belt_events - the events of a belt
+ * @belt:	the belt
+ * @fd:		a timer: it is looked for entries that have expired each time it expires
+ * @chain:	the next chain to look at; CHAINS: wait for the timer
+ * @event:	the last one
+ * @key:	its key
+ */
+struct belt_events {
+	struct belt belt;
+	int fd;
+	unsigned int chain;
+	struct hashbelt_event event;
+	char key[HASHBELT_KEY_MAX];
+};
+
+int belt_events_open(const char *name, struct belt_events **events, __u64 *sequence)
+{
+	const struct itimerspec often = {
+		.it_interval.tv_nsec = 20000000, .it_value.tv_nsec = 20000000,
+	};
+
+	*events = NULL;
+	*sequence = 0;
+	if (!strcmp(name, "gone"))
+		return -EIDRM;
+	if (!strncmp(name, "other", 5))
+		return -ENODATA;
+	*events = calloc(1, sizeof(**events));
+	if (!*events)
+		return -ENOMEM;
+	snprintf((*events)->belt.name, sizeof((*events)->belt.name), "%s", name);
+	(*events)->chain = CHAINS;
+	(*events)->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	timerfd_settime((*events)->fd, 0, &often, NULL);
+	return 0;
+}
+
+int belt_events_fd(const struct belt_events *events)
+{
+	return events->fd;
+}
+
+/* Takes an entry of the chain that has expired, and makes an event of it. */
+static bool take_expired(struct belt_events *events, struct entry *entry)
+{
+	size_t before = strlen(events->belt.name) + 1;
+
+	for (; entry; entry = entry->next)
+		if (entry->value && !is_live(entry) && !is_stale(entry) &&
+		    is_of(entry, &events->belt))
+			break;
+	if (!entry)
+		return false;
+	drop(entry);
+	events->event = (struct hashbelt_event){
+		.size = sizeof(events->event) + HASHBELT_KEY_MAX,
+		.reason = HASHBELT_EXPIRED, .sequence = events->event.sequence + 1,
+		.key_len = entry->key_len - before,
+	};
+	memcpy(events->key, entry->key + before, entry->key_len - before);
+	return true;
+}
+
+int belt_events_next(struct belt_events *events, const struct hashbelt_event **event)
+{
+	bool found = false;
+	__u64 times;
+
+	if (events->chain == CHAINS) {
+		if (read(events->fd, &times, sizeof(times)) < 0)
+			return -EAGAIN;
+		events->chain = 0;
+	}
+	pthread_mutex_lock(&lock);
+	while (!found && events->chain < CHAINS) {
+		found = take_expired(events, chains[events->chain]);
+		events->chain += !found;
+	}
+	pthread_mutex_unlock(&lock);
+	*event = &events->event;
+	return found ? 0 : -EAGAIN;
+}
+
+void belt_events_close(struct belt_events *events)
+{
+	if (events)
+		close(events->fd);
+	free(events);
 }
 
 int belt_info(struct belt *belt, struct hashbelt_info *info)

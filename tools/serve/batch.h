@@ -53,6 +53,9 @@ struct server_figures {
  * @reset_counters:	let them begin at 0
  * @shut_down:		end the server
  * @figures:		numbers for "stats"
+ * @join:		let the keys that expire in the belt of a database come to the worker; what
+ *			feed_join() returns
+ * @leave:		undo that
  */
 struct service_calls {
 	void (*clear_later)(void *owner, unsigned int seconds);
@@ -61,6 +64,8 @@ struct service_calls {
 	void (*reset_counters)(void *owner);
 	void (*shut_down)(void *owner);
 	void (*figures)(void *owner, struct server_figures *figures);
+	int (*join)(void *owner, unsigned int database);
+	void (*leave)(void *owner, unsigned int database);
 };
 
 /**

@@ -4,6 +4,7 @@
  * if the belt is destroyed, requests go to the next one of its name.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,20 @@ struct belts {
 struct belt_scan {
 	struct hashbelt *handle;
 	struct hashbelt_scanner *scanner;
+};
+
+/**
+ * struct belt_events - the events of a belt
+ * @handle:	of its own, bound to the belt
+ * @event:	the last one that was taken from @buffer; NULL before the first
+ * @len:	bytes of @buffer that were read
+ * @buffer:	room for the largest event
+ */
+struct belt_events {
+	struct hashbelt *handle;
+	const struct hashbelt_event *event;
+	size_t len;
+	__u64 buffer[(HASHBELT_EVENT_MAX + sizeof(__u64) - 1) / sizeof(__u64)];
 };
 
 /* Opens the device for a belt, which may not exist yet, and keeps the handle bound to it. */
@@ -430,6 +445,105 @@ int belt_scan_piece(struct belt *belt, struct hashbelt_scan *scan)
 		return err;
 	*scan = asked;
 	return ioctl(hashbelt_fd(belt->handle), HASHBELT_IOC_SCAN, scan) ? -errno : 0;
+}
+
+/* Whether a handle can tell what expires: 0 or an error. */
+static int check_events(struct hashbelt *handle, __u64 *sequence)
+{
+	struct hashbelt_info info;
+	int err = hashbelt_info(handle, &info);
+
+	if (err)
+		return err;
+	*sequence = info.sequence;
+	if (info.handler != HASHBELT_NOTIFY ||
+	    !(info.reasons & HASHBELT_REPORT(HASHBELT_EXPIRED)))
+		return -ENODATA;
+	if (!(info.access & HASHBELT_MAY_CONSUME))
+		return -EPERM;
+	return fcntl(hashbelt_fd(handle), F_SETFL, O_RDWR | O_NONBLOCK) ? -errno : 0;
+}
+
+/**
+ * belt_events_open() - begin to read the events of a belt
+ * @name:	its name
+ * @events:	returned: the events; NULL after an error
+ * @sequence:	returned: number of the newest event
+ *
+ * Return: 0; -ENODATA if the belt does not report what expires; -EPERM; -EIDRM if there is no such
+ * belt; else as hashbelt_open().
+ */
+int belt_events_open(const char *name, struct belt_events **events, __u64 *sequence)
+{
+	struct belt_events *begun = malloc(sizeof(*begun));
+	int err = begun ? 0 : -ENOMEM;
+
+	*events = NULL;
+	if (!begun)
+		return err;
+	begun->event = NULL;
+	begun->len = 0;
+	err = hashbelt_open(NULL, &begun->handle);
+	if (!err)
+		err = hashbelt_bind(begun->handle, name);
+	if (!err)
+		err = check_events(begun->handle, sequence);
+	if (err)
+		belt_events_close(begun);
+	else
+		*events = begun;
+	return err == -ENOENT ? -EIDRM : err;
+}
+
+/**
+ * belt_events_fd() - the descriptor that is readable if there are events
+ * @events:	the events
+ *
+ * Return: the descriptor.
+ */
+int belt_events_fd(const struct belt_events *events)
+{
+	return hashbelt_fd(events->handle);
+}
+
+/**
+ * belt_events_next() - take the next event
+ * @events:	the events
+ * @event:	returned: the event, valid until the next call
+ *
+ * Return: 0; -EAGAIN if there is none yet; else as hashbelt_read(): the belt tells no more.
+ */
+int belt_events_next(struct belt_events *events, const struct hashbelt_event **event)
+{
+	ssize_t len;
+
+	*event = hashbelt_event_next(events->buffer, events->len, events->event);
+	if (!*event) {
+		events->event = NULL;
+		events->len = 0;
+		do {
+			len = hashbelt_read(events->handle, events->buffer,
+					    sizeof(events->buffer));
+		} while (len == -EINTR);
+		if (len <= 0)
+			return len ?: -EAGAIN;
+		events->len = len;
+		*event = hashbelt_event_next(events->buffer, events->len, NULL);
+	}
+	events->event = *event;
+	return 0;
+}
+
+/**
+ * belt_events_close() - end reading events
+ * @events:	the events; NULL does nothing
+ */
+void belt_events_close(struct belt_events *events)
+{
+	if (!events)
+		return;
+	hashbelt_close(events->handle);
+	free(events);
 }
 
 /**

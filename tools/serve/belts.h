@@ -19,6 +19,9 @@ struct belts;
 struct belt;
 struct belt_scan;
 
+/* The events of a belt, which one thread reads. */
+struct belt_events;
+
 /* Space for each text of belt_reason(). */
 #define BELT_REASON_SIZE	(HASHBELT_ERROR_SIZE + 16)
 
@@ -39,6 +42,10 @@ int belt_scan_begin(const struct belt *belt, struct belt_scan **scan);
 int belt_scan_next(struct belt_scan *scan, const struct hashbelt_record **record);
 void belt_scan_end(struct belt_scan *scan);
 int belt_scan_piece(struct belt *belt, struct hashbelt_scan *scan);
+int belt_events_open(const char *name, struct belt_events **events, __u64 *sequence);
+int belt_events_fd(const struct belt_events *events);
+int belt_events_next(struct belt_events *events, const struct hashbelt_event **event);
+void belt_events_close(struct belt_events *events);
 int belt_info(struct belt *belt, struct hashbelt_info *info);
 int belt_stat(struct belt *belt, __u64 *counters);
 const char *belt_name(const struct belt *belt);

@@ -44,6 +44,8 @@
  * @worker:	its worker
  * @prev:	the one before it in the worker's list
  * @next:	the one behind it
+ * @prev_subscriber: the one before it among those with subscriptions
+ * @next_subscriber: the one behind it there
  * @tls:	its encryption; NULL for none
  * @held:	bytes of a request that is not whole
  * @held_len:	their number
@@ -55,6 +57,7 @@
  * @last:	when it sent or took something last, in seconds
  * @has_begun:	it has sent something
  * @is_broken:	its socket has failed
+ * @is_subscriber: it is among those with subscriptions
  */
 struct connection {
 	struct event event;
@@ -62,6 +65,8 @@ struct connection {
 	struct worker *worker;
 	struct connection *prev;
 	struct connection *next;
+	struct connection *prev_subscriber;
+	struct connection *next_subscriber;
 	struct tls *tls;
 	char *held;
 	size_t held_len;
@@ -73,6 +78,7 @@ struct connection {
 	unsigned int last;
 	bool has_begun;
 	bool is_broken;
+	bool is_subscriber;
 };
 
 /* Works */
@@ -172,6 +178,33 @@ static void unlink_connection(struct connection *connection)
 	pthread_mutex_unlock(&worker->lock);
 }
 
+/* Adds a connection to those with subscriptions, or takes it out. */
+static void note_subscriptions(struct connection *connection)
+{
+	struct worker *worker = connection->worker;
+	bool has_some = connection->client.subscriptions;
+
+	if (has_some == connection->is_subscriber)
+		return;
+	connection->is_subscriber = has_some;
+	if (has_some) {
+		connection->prev_subscriber = NULL;
+		connection->next_subscriber = worker->subscribers;
+		if (worker->subscribers)
+			worker->subscribers->prev_subscriber = connection;
+		worker->subscribers = connection;
+		return;
+	}
+	if (connection->prev_subscriber)
+		connection->prev_subscriber->next_subscriber = connection->next_subscriber;
+	else
+		worker->subscribers = connection->next_subscriber;
+	if (connection->next_subscriber)
+		connection->next_subscriber->prev_subscriber = connection->prev_subscriber;
+	/* It might take a message for the reply to its next request. */
+	pushes_end(&connection->client.pushes);
+}
+
 static void close_connection(struct connection *connection)
 {
 	struct worker *worker = connection->worker;
@@ -183,6 +216,8 @@ static void close_connection(struct connection *connection)
 	belt_scan_end(connection->client.scan);
 	if (connection->client.protocol->end)
 		connection->client.protocol->end(&connection->client);
+	connection->client.subscriptions = 0;
+	note_subscriptions(connection);
 	close(connection->fd);
 	if (connection->work)
 		work_free(connection->work);
@@ -300,6 +335,28 @@ static bool send_replies(struct connection *connection, struct work *work)
 	return true;
 }
 
+/* Sends messages that no request asked for. True if all were sent. */
+static bool send_pushes(struct connection *connection)
+{
+	struct pushes *pushes = &connection->client.pushes;
+	ssize_t len;
+
+	while (!pushes_are_none(pushes)) {
+		const struct iovec piece = {
+			pushes->bytes + pushes->at, pushes->len - pushes->at,
+		};
+
+		len = transmit(connection, &piece, 1);
+		if (len < 0) {
+			connection->is_broken = !may_retry(len);
+			return false;
+		}
+		count_by(&connection->worker->service.counters.bytes_written, len);
+		pushes_sent(pushes, len);
+	}
+	return true;
+}
+
 /*
  * Waits for the socket to be readable or writable, or, with EV_TIMEOUT, until other connections had
  * their turn: a timer comes after the next look at all sockets, and event_active() before it.
@@ -346,8 +403,11 @@ static void look_at_first(struct connection *connection, const struct work *work
 /* Carries out what was read. */
 static enum done run_requests(struct connection *connection, struct work *work)
 {
-	return connection->client.is_binary ? binary_run(work, &connection->client) :
-					      protocol_run(work, &connection->client);
+	enum done done = connection->client.is_binary ? binary_run(work, &connection->client) :
+							protocol_run(work, &connection->client);
+
+	note_subscriptions(connection);
+	return done;
 }
 
 /* Reads once. Return: the number of bytes; 0 if there are none yet; a negative errno at the end. */
@@ -398,12 +458,23 @@ static short reads_after(const struct connection *connection, ssize_t len)
 										 EV_READ;
 }
 
-/* The event that is waited for, to send more. */
+/* The event that is waited for after the socket took no more. */
+static short writes_after(const struct connection *connection)
+{
+	return connection->tls && tls_wants(connection->tls) == POLLIN ? EV_READ : EV_WRITE;
+}
+
+/* The event that is waited for, to send more replies. */
 static short sends_after(const struct connection *connection)
 {
-	if (output_is_empty(&connection->work->output))
-		return EV_TIMEOUT;
-	return connection->tls && tls_wants(connection->tls) == POLLIN ? EV_READ : EV_WRITE;
+	return output_is_empty(&connection->work->output) ? EV_TIMEOUT : writes_after(connection);
+}
+
+/* The end of a turn whose messages were not all sent. */
+static enum turn pause_pushes(struct connection *connection)
+{
+	wait_for(connection, writes_after(connection));
+	return connection->is_broken ? TURN_CLOSE : TURN_WAIT;
 }
 
 /* The end of a turn whose replies were sent. @len: bytes that it has read. */
@@ -412,6 +483,8 @@ static enum turn end_turn(struct connection *connection, struct work *work, ssiz
 	if (connection->done == DONE_CLOSE || connection->done == DONE_BROKEN ||
 	    !save(connection, work))
 		return TURN_CLOSE;
+	if (!send_pushes(connection))
+		return pause_pushes(connection);
 	wait_for(connection, reads_after(connection, len));
 	/* After a read without bytes a part of a record is pending: its rest is an event. */
 	if (len > 0 && connection->tls && tls_pending(connection->tls))
@@ -430,6 +503,8 @@ static enum turn run_turn(struct connection *connection)
 	ssize_t len = 1;
 
 	if (!work) {
+		if (!send_pushes(connection))
+			return pause_pushes(connection);
 		work = take_work(worker);
 		if (!work)
 			return TURN_CLOSE;
@@ -468,6 +543,38 @@ static void take_turns(struct connection *connection)
 		close_connection(connection);
 	} else if (turn == TURN_AGAIN) {
 		wait_for(connection, EV_TIMEOUT);
+	}
+}
+
+/* Messages for a client are sent at once, unless replies to it are not sent yet. */
+static void deliver(struct connection *connection, const char *records, size_t len)
+{
+	struct client *client = &connection->client;
+
+	if (!client->protocol->deliver(client, records, len)) {
+		log_close(connection, "it does not take the messages of its subscriptions");
+		close_connection(connection);
+		return;
+	}
+	if (connection->work || send_pushes(connection))
+		return;
+	if (pause_pushes(connection) == TURN_CLOSE)
+		close_connection(connection);
+}
+
+/**
+ * connections_deliver() - tell the connections that have subscriptions
+ * @worker:	the worker
+ * @records:	the news, for feed_next()
+ * @len:	their length
+ */
+void connections_deliver(struct worker *worker, const char *records, size_t len)
+{
+	struct connection *connection, *next;
+
+	for (connection = worker->subscribers; connection; connection = next) {
+		next = connection->next_subscriber;
+		deliver(connection, records, len);
 	}
 }
 
@@ -532,7 +639,8 @@ void connections_check_idle(struct worker *worker, unsigned int seconds)
 
 	for (connection = worker->first; connection; connection = next) {
 		next = connection->next;
-		if (now - connection->last >= seconds) {
+		/* Subscribers wait for messages. */
+		if (!connection->is_subscriber && now - connection->last >= seconds) {
 			log_line(LOG_CONNECTIONS, "client %d was idle", connection->fd);
 			close_connection(connection);
 		}

@@ -22,6 +22,7 @@ struct tls_context;
  * @lock:	held to change the list of connections, and by other threads to read it
  * @first:	the connections
  * @count:	their number
+ * @subscribers: those that have subscriptions
  * @is_ending:	they are closed once they are answered
  * @tls:	for those that encrypt
  * @closed:	called after a connection was closed
@@ -35,6 +36,7 @@ struct worker {
 	pthread_mutex_t lock;
 	struct connection *first;
 	unsigned int count;
+	struct connection *subscribers;
 	bool is_ending;
 	struct tls_context *tls;
 	void (*closed)(void *owner);
@@ -42,6 +44,7 @@ struct worker {
 };
 
 bool connection_open(struct worker *worker, int fd, const struct listener *listener);
+void connections_deliver(struct worker *worker, const char *records, size_t len);
 void connections_check_idle(struct worker *worker, unsigned int seconds);
 void connections_end(struct worker *worker);
 void connections_close(struct worker *worker);

@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "connection.h"
+#include "feed.h"
 #include "listen.h"
 #include "log.h"
 #include "loop.h"
@@ -54,7 +55,7 @@ struct arrival {
  * @loop:	the loop
  * @thread:	the thread
  * @has_begun:	it was started
- * @wake_fd:	written to if there are arrivals, or the server ends
+ * @wake_fd:	written to if there are arrivals, or records of the feed, or the server ends
  * @wake:	the event for it
  * @idle:	the event that looks for silent clients
  * @clear:	the event of a delayed flush_all
@@ -95,6 +96,7 @@ struct door {
 /**
  * struct loop - the server
  * @setup:	its options and sockets
+ * @feed:	keys that expire, for clients that subscribe
  * @base:	the events of the first thread
  * @doors:	the listening sockets
  * @threads:	the workers
@@ -117,6 +119,7 @@ struct door {
  */
 struct loop {
 	struct loop_setup setup;
+	struct feed *feed;
 	struct event_base *base;
 	struct door *doors;
 	struct thread *threads;
@@ -251,6 +254,22 @@ static void get_figures(void *owner, struct server_figures *figures)
 	};
 }
 
+static int join(void *owner, unsigned int database)
+{
+	struct thread *thread = owner;
+	struct loop *loop = thread->loop;
+
+	return feed_join(loop->feed, thread - loop->threads, thread->wake_fd, database);
+}
+
+static void leave(void *owner, unsigned int database)
+{
+	struct thread *thread = owner;
+	struct loop *loop = thread->loop;
+
+	feed_leave(loop->feed, thread - loop->threads, database);
+}
+
 static const struct service_calls calls = {
 	.clear_later = clear_later,
 	.list_clients = list_clients,
@@ -258,6 +277,8 @@ static const struct service_calls calls = {
 	.reset_counters = reset_counters,
 	.shut_down = shut_down,
 	.figures = get_figures,
+	.join = join,
+	.leave = leave,
 };
 
 /* Workers */
@@ -307,6 +328,16 @@ static void begin_end(struct thread *thread)
 		event_base_loopbreak(thread->worker.base);
 }
 
+/* Tells clients of keys that have expired. */
+static void take_records(struct thread *thread)
+{
+	struct loop *loop = thread->loop;
+	size_t len;
+	const char *records = feed_take(loop->feed, thread - loop->threads, &len);
+
+	connections_deliver(&thread->worker, records, len);
+}
+
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
 	struct thread *thread = arg;
@@ -314,6 +345,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	drain(fd);
+	take_records(thread);
 	while ((arrival = take_arrival(thread))) {
 		connection_open(&thread->worker, arrival->fd, arrival->listener);
 		free(arrival);
@@ -603,8 +635,10 @@ int loop_open(const struct loop_setup *setup, struct loop **loop)
 		made->started = seconds_now();
 		pthread_mutex_init(&made->lock, NULL);
 		made->threads = calloc(setup->options->threads, sizeof(*made->threads));
-		err = made->threads ? open_base(made) : -ENOMEM;
+		err = made->threads ? feed_open(setup->options, &made->feed) : -ENOMEM;
 	}
+	if (!err)
+		err = open_base(made);
 	for (i = 0; !err && i < setup->options->threads; i++)
 		err = open_thread(made, &made->threads[i]);
 	if (!err)
@@ -656,8 +690,10 @@ void loop_close(struct loop *loop)
 		return;
 	for (i = 0; loop->doors && i < loop->setup.count; i++)
 		free_event(loop->doors[i].event);
+	feed_end(loop->feed);
 	if (loop->threads)
 		end_threads(loop);
+	feed_close(loop->feed);
 	for (i = 0; i < 2; i++)
 		free_event(loop->signals[i]);
 	free_event(loop->retry);

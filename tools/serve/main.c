@@ -25,7 +25,7 @@
 
 /* Descriptors beside those of clients: of each worker, and of all. */
 #define FILES_OF_WORKER	(72 + DATABASES_MAX)
-#define FILES_OF_ALL	(LISTENERS_MAX + 32)
+#define FILES_OF_ALL	(LISTENERS_MAX + DATABASES_MAX + 32)
 
 /* Memory of larger values goes back to the system at once, bytes. By default that limit grows. */
 #define MAPPED_MIN	(256 * 1024)

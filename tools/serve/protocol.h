@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "batch.h"
+#include "pushes.h"
 
 struct protocol;
 
@@ -22,6 +23,8 @@ struct protocol;
  * @may_ask:	it need not name a user and the password, or has done so
  * @scan:	its walk over keys that is not at its end; NULL for none
  * @state:	the further state that its protocol keeps; NULL for none
+ * @subscriptions: their number: messages may come that no request asks for
+ * @pushes:	messages that wait until the socket takes them, and the replies before them
  * @is_binary:	it speaks the binary protocol, and is refused
  * @is_over:	the client has quit
  * @reason:	the reason for which it has to be closed; NULL if the client expects that
@@ -34,6 +37,8 @@ struct client {
 	bool may_ask;
 	struct belt_scan *scan;
 	void *state;
+	unsigned int subscriptions;
+	struct pushes pushes;
 	bool is_binary;
 	bool is_over;
 	const char *reason;
@@ -61,6 +66,8 @@ enum started {
  *		NULL. May be NULL
  * @take:	takes the next request. After PARSED_CLOSE the client has a reason
  * @start:	starts the request that was taken, or goes on with it
+ * @deliver:	adds messages about records of the feed to the pushes of a client that has
+ *		subscriptions. False: there are too many. May be NULL if no client has any
  * @end:	frees the state of a client. May be NULL
  */
 struct protocol {
@@ -69,6 +76,7 @@ struct protocol {
 	const char *(*look)(struct client *client, unsigned char first);
 	enum parsed (*take)(struct work *work, struct client *client);
 	enum started (*start)(struct work *work, struct client *client);
+	bool (*deliver)(struct client *client, const char *records, size_t len);
 	void (*end)(struct client *client);
 };
 

@@ -17,6 +17,11 @@ redis_start redis_ping, redis_quit, redis_reset, redis_select, redis_auth, redis
 redis_start redis_client, redis_info;
 bool redis_ends(const struct work *work, const struct redis *redis);
 
+/* channels.c */
+redis_start redis_subscribe, redis_unsubscribe;
+void redis_channels_end(struct redis *redis);
+bool redis_channels_deliver(struct client *client, const char *records, size_t len);
+
 /* strings.c */
 redis_start redis_get_value, redis_getex, redis_getdel, redis_getrange, redis_getset;
 redis_start redis_mget, redis_mset, redis_msetex, redis_append, redis_setrange, redis_strlen;

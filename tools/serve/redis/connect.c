@@ -22,19 +22,28 @@
 	"<proto> AUTH <user> <pass> option can be used to authenticate the client and select the " \
 	"RESP protocol version at the same time"
 
+/* PING and ECHO. A subscriber gets the answer by RESP 2 as a message. */
 enum started redis_ping(struct work *work, struct redis *redis)
 {
 	struct answer answer;
 	struct word text;
+	bool is_message;
 
-	if (redis->request.count == 1)
-		return redis_say(work, "+PONG");
 	if (redis->request.count > 2)
 		return redis_say(work, "-ERR wrong number of arguments for 'ping' command");
-	redis_words(redis, &text, 1);
+	is_message = *redis->command->name == 'P' && work->client->subscriptions &&
+		     redis->version == 2;
+	if (redis->request.count == 1 && !is_message)
+		return redis_say(work, "+PONG");
+	if (!redis_words(redis, &text, 1))
+		text = (struct word){ "", 0 };
 	if (work->replies)
 		return NOT_STARTED;
 	answer = answer_begin(work);
+	if (is_message) {
+		answer_number(&answer, '*', 2);
+		answer_text(&answer, "pong");
+	}
 	answer_bulk(&answer, text.at, text.len);
 	return answer_end(&answer);
 }
@@ -49,6 +58,8 @@ enum started redis_quit(struct work *work, struct redis *redis)
 enum started redis_reset(struct work *work, struct redis *redis)
 {
 	redis_queue_end(redis);
+	redis_channels_end(redis);
+	work->client->subscriptions = 0;
 	redis->version = 2;
 	redis->database = 0;
 	*redis->name = '\0';

@@ -26,12 +26,14 @@ static const struct resp_limits stranger = {
 };
 
 #define TOO_LONG	"-ERR the request is too long: a value has at most 1048576 bytes"
+#define ONLY_SUBSCRIBED \
+	"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 #define NO_AUTH		"-NOAUTH Authentication required."
 
 /* Clients that have come so far. */
 static uint64_t clients;
 
-static struct redis *begin_client(struct client *client)
+static struct redis *begin_client(struct client *client, struct service *service)
 {
 	struct redis *redis = calloc(1, sizeof(*redis));
 
@@ -40,6 +42,7 @@ static struct redis *begin_client(struct client *client)
 		return NULL;
 	}
 	redis->version = 2;
+	redis->service = service;
 	redis->id = __atomic_add_fetch(&clients, 1, __ATOMIC_RELAXED);
 	client->state = redis;
 	return redis;
@@ -51,6 +54,7 @@ static void end_client(struct client *client)
 
 	if (!redis)
 		return;
+	redis_channels_end(redis);
 	free(redis->queue.bytes);
 	free(redis->line);
 	free(redis);
@@ -79,18 +83,25 @@ static void refuse_unknown(struct redis *redis, struct client *client, const str
 	for (to = redis->error; to < end && *to; to++)
 		if (*to == '\r' || *to == '\n')
 			*to = ' ';
-	refused_log(redis, client->fd, name);
+	refused_log(redis, client->fd, name, NULL);
 }
 
-static void refuse_arity(struct redis *redis)
+/* Writes an error whose text has the name of the command, in small letters, in its middle. */
+static void refuse_named(struct redis *redis, const char *before, const char *behind)
 {
 	const char *name = redis->command->name;
-	char *to = redis->error;
+	char *to = stpcpy(redis->error, before);
 
-	to += sprintf(to, "-ERR wrong number of arguments for '");
 	for (; *name; name++)
 		*to++ = *name >= 'A' && *name <= 'Z' ? *name | 0x20 : *name;
-	strcpy(to, "' command");
+	strcpy(to, behind);
+}
+
+/* By RESP 2 a subscriber could take a message for a reply. EXEC has let its commands pass. */
+static bool is_listening(const struct redis *redis, const struct client *client)
+{
+	return client->subscriptions && redis->version == 2 && !redis->in_exec &&
+	       !(redis->command->flags & REDIS_SUBSCRIBED);
 }
 
 static bool has_arity(const struct redis *redis)
@@ -117,9 +128,11 @@ static void prepare(struct redis *redis, struct client *client)
 		if (!redis->command)
 			refuse_unknown(redis, client, &name);
 		else if (!has_arity(redis))
-			refuse_arity(redis);
+			refuse_named(redis, "-ERR wrong number of arguments for '", "' command");
 		else if (!client->may_ask && !(redis->command->flags & REDIS_NO_AUTH))
 			strcpy(redis->error, NO_AUTH);
+		else if (is_listening(redis, client))
+			refuse_named(redis, "-ERR Can't execute '", ONLY_SUBSCRIBED);
 	}
 	if (*redis->error && redis->in_multi)
 		redis->is_dirty = true;
@@ -206,7 +219,7 @@ static enum parsed take_sent(struct work *work, struct redis *redis, struct clie
 
 static enum parsed take(struct work *work, struct client *client)
 {
-	struct redis *redis = client->state ?: begin_client(client);
+	struct redis *redis = client->state ?: begin_client(client, work->service);
 	struct resp_limits limits = {
 		.count = ARGUMENTS_MAX, .bulk = HASHBELT_VALUE_MAX,
 		.all = REQUEST_MAX,
@@ -278,5 +291,6 @@ const struct protocol protocol_redis = {
 	.too_many = "-ERR max number of clients reached\r\n",
 	.take = take,
 	.start = start,
+	.deliver = redis_channels_deliver,
 	.end = end_client,
 };

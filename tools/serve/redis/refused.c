@@ -12,7 +12,7 @@
 #include "refused.h"
 
 #define STRINGS	"the values of a belt are strings: let the program use strings, or another server"
-#define EVENTS	"no channels are served: hbctl watch tells of entries that have expired"
+#define EVENTS	"the channels are __keyevent@N__:expired, by SUBSCRIBE and PSUBSCRIBE"
 #define KEYS	"operations on two keys are not atomic on a belt, so there is none"
 #define SERVER	"hbctl manages belts"
 
@@ -75,10 +75,11 @@ static unsigned int find_row(const struct word *name)
  * @redis:	the client
  * @fd:		its socket
  * @name:	the command
+ * @advice:	advice for people; NULL for that of the table
  *
  * The log names a command of a connection once. Names are told apart by a hash of them.
  */
-void refused_log(struct redis *redis, int fd, const struct word *name)
+void refused_log(struct redis *redis, int fd, const struct word *name, const char *advice)
 {
 	unsigned int hash = name->len, bit;
 	size_t i;
@@ -90,5 +91,6 @@ void refused_log(struct redis *redis, int fd, const struct word *name)
 		return;
 	redis->logged[bit / 64] |= 1ULL << bit % 64;
 	log_line(LOG_TROUBLE, "client %d: command '%.*s' is refused: %s", fd,
-		 name->len < 32 ? (int)name->len : 32, name->at, rows[find_row(name)].advice);
+		 name->len < 32 ? (int)name->len : 32, name->at,
+		 advice ?: rows[find_row(name)].advice);
 }

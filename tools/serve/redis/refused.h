@@ -5,6 +5,6 @@
 
 #include "session.h"
 
-void refused_log(struct redis *redis, int fd, const struct word *name);
+void refused_log(struct redis *redis, int fd, const struct word *name, const char *advice);
 
 #endif /* HBSERVE_REFUSED_H */

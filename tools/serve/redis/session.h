@@ -15,6 +15,7 @@ struct redis;
 #define REDIS_NO_AUTH	0x08	/* it needs no password */
 #define REDIS_NO_QUEUE	0x10	/* MULTI does not queue it */
 #define REDIS_ALONE	0x20	/* it is carried out after all before it, and answers at once */
+#define REDIS_SUBSCRIBED 0x40	/* a subscriber may send it by RESP 2 as well */
 
 /**
  * struct redis_command - a row of the table of commands
@@ -93,6 +94,9 @@ struct redis_queue {
  * @is_dirty:	a request was wrong: EXEC carries none out
  * @in_exec:	the queue is carried out
  * @queue:	the queue
+ * @channels:	subscriptions to the keys that expire in databases, by SUBSCRIBE: bits by databases
+ * @patterns:	those by PSUBSCRIBE, with a bit for all databases
+ * @service:	of its worker
  * @logged:	refused commands that the log has named: bits by rows of the table of these
  */
 struct redis {
@@ -115,6 +119,9 @@ struct redis {
 	bool is_dirty;
 	bool in_exec;
 	struct redis_queue queue;
+	uint32_t channels;
+	uint32_t patterns;
+	struct service *service;
 	uint64_t logged[4];
 	char error[REDIS_ERROR_SIZE];
 	char failed[REDIS_ERROR_SIZE];

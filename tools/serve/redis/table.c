@@ -17,6 +17,7 @@
 #define WRITE_ALONE (REDIS_WRITE | REDIS_ALONE)
 #define ALONE	(REDIS_ADMIN | REDIS_ALONE)
 #define FIRST	(REDIS_ADMIN | REDIS_ALONE | REDIS_NO_AUTH)
+#define CHANNEL	(REDIS_ADMIN | REDIS_ALONE | REDIS_SUBSCRIBED)
 
 /* In the order of their names. */
 static const struct redis_command rows[] = {
@@ -79,14 +80,19 @@ static const struct redis_command rows[] = {
 	{ "PEXPIREAT", -3, WRITE, 1, 1, 1, "KEY UNIX-MILLISECONDS [NX|XX|GT|LT]",
 	  "set the time of expiry", redis_expire },
 	{ "PEXPIRETIME", 2, READ, 1, 1, 1, "KEY", "the time of expiry, milliseconds", redis_ttl },
-	{ "PING", -1, ADMIN, 0, 0, 0, "[TEXT]", "answer PONG", redis_ping },
+	{ "PING", -1, ADMIN | REDIS_SUBSCRIBED, 0, 0, 0, "[TEXT]", "answer PONG", redis_ping },
 	{ "PSETEX", 4, WRITE, 1, 1, 1, "KEY MILLISECONDS VALUE",
 	  "set a value with a time-to-live", redis_setex },
+	{ "PSUBSCRIBE", -2, CHANNEL, 0, 0, 0, "__keyevent@N__:expired ...",
+	  "the same as SUBSCRIBE; * stands for each N", redis_subscribe },
 	{ "PTTL", 2, READ, 1, 1, 1, "KEY", "the time left, milliseconds", redis_ttl },
-	{ "QUIT", -1, ADMIN | REDIS_NO_AUTH | REDIS_NO_QUEUE, 0, 0, 0, "",
+	{ "PUNSUBSCRIBE", -1, CHANNEL, 0, 0, 0, "[__keyevent@N__:expired ...]",
+	  "end PSUBSCRIBE", redis_unsubscribe },
+	{ "QUIT", -1, ADMIN | REDIS_NO_AUTH | REDIS_NO_QUEUE | REDIS_SUBSCRIBED, 0, 0, 0, "",
 	  "close the connection", redis_quit },
 	{ "RANDOMKEY", 1, READ_ALONE, 0, 0, 0, "", "any key", redis_randomkey },
-	{ "RESET", 1, FIRST | REDIS_NO_QUEUE, 0, 0, 0, "", "as a new connection", redis_reset },
+	{ "RESET", 1, FIRST | REDIS_NO_QUEUE | REDIS_SUBSCRIBED, 0, 0, 0, "",
+	  "as a new connection", redis_reset },
 	{ "SCAN", -2, READ_ALONE, 0, 0, 0, "CURSOR [MATCH PATTERN] [COUNT N] [TYPE TYPE]",
 	  "list keys, a part at a time", redis_scan },
 	{ "SCRIPT", -2, ALONE, 0, 0, 0, "LOAD SCRIPT|EXISTS DIGEST ...|FLUSH",
@@ -102,10 +108,14 @@ static const struct redis_command rows[] = {
 	{ "SETRANGE", 4, WRITE, 1, 1, 1, "KEY PLACE TEXT", "overwrite a part of the value",
 	  redis_setrange },
 	{ "STRLEN", 2, READ, 1, 1, 1, "KEY", "the length of the value", redis_strlen },
+	{ "SUBSCRIBE", -2, CHANNEL, 0, 0, 0, "__keyevent@N__:expired ...",
+	  "get the keys that expire in database N", redis_subscribe },
 	{ "TOUCH", -2, READ, 1, -1, 1, "KEY ...", "count the keys that are there", redis_exists },
 	{ "TTL", 2, READ, 1, 1, 1, "KEY", "the time left, seconds", redis_ttl },
 	{ "TYPE", 2, READ, 1, 1, 1, "KEY", "string, or none", redis_type },
 	{ "UNLINK", -2, WRITE, 1, -1, 1, "KEY ...", "remove entries", redis_del },
+	{ "UNSUBSCRIBE", -1, CHANNEL, 0, 0, 0, "[__keyevent@N__:expired ...]",
+	  "end SUBSCRIBE", redis_unsubscribe },
 	{ "UNWATCH", 1, ADMIN, 0, 0, 0, "", "nothing: no key is watched", redis_watch },
 	{ "WATCH", -2, ADMIN | REDIS_NO_QUEUE, 1, -1, 1, "KEY ...", "refused", redis_watch },
 };
