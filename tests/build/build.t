@@ -251,7 +251,7 @@ rules() {
 # unfilled - print the lines of the installed units that have a @NAME@.
 unfilled() {
 	grep -n '@[A-Z]*@' "$temporary/root/units/hashbelt.service" \
-		"$temporary/root/units/hbserve@.service" "$temporary/root/units/hbfollow@.service" || true
+		"$temporary"/root/units/hbserve*@.* "$temporary/root/units/hbfollow@.service" || true
 }
 
 # cross PROCESSOR CHECK - run a check with clang, which compiles for all processors. (Debian's
@@ -401,6 +401,8 @@ is "make install installs files, with hbctl-store, hbserve and hbfollow, in the 
 ./units/hashbelt-metrics.timer
 ./units/hashbelt.service
 ./units/hbfollow@.service
+./units/hbserve-redis@.service
+./units/hbserve-redis@.socket
 ./units/hbserve@.service
 ./units/hbserve@.socket
 ./users/hashbelt.conf' '' install_tools LIBPQ=yes LIBEVENT=yes LIBHIREDIS=yes PREFIX=/opt RULES=/rules UNITS=/units \

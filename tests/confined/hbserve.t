@@ -127,4 +127,10 @@ ExecStartPre=+hbctl -b %i clear
 END
 is "the service starts with a command that clears its belt" 0 '' '' systemctl start hbserve@sessions
 is "its clients find no entry of before" 0 END '' ask alice 'get user:1\r\nquit\r\n'
+run_shown '## From Redis in five minutes' 'sh -c'
+hbctl -b sessions put user:2 bob --ttl 1d
+is "a client of Redis has the same entries at another socket" 0 '$3
+bob' '' ask alice 'GET user:2\r\n' '-U /run/hashbelt/redis/sessions.sock'
+is "both services run" 0 'active
+active' '' systemctl is-active hbserve@sessions hbserve-redis@sessions
 finish

@@ -325,7 +325,7 @@ like 'doctor has no advice for a full belt that evicts' 1 \
 	'*ok      belts    of 2 belts that you may use none is nearly full
 *' "/dev/hashbelt can be used: see the lines with 'advice'" hbctl doctor
 like 'doctor says how to start hbserve' 1 \
-	"*ok      serve    no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached
+	"*ok      serve    no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached, and hbserve-redis@BELT those of Redis
 *" "/dev/hashbelt can be used: see the lines with 'advice'" hbctl doctor
 like 'doctor names the files that may have the options of the kernel' 1 \
 	"*advice  kernel   Linux *: cannot read /boot/config-*" '/dev/hashbelt can be used: *' hbctl doctor

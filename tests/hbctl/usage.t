@@ -655,11 +655,11 @@ place /etc/udev/rules.d/10-local.rules 'KERNEL=="hashbelt", GROUP="nosuchgroup"'
 rm "$rules/99-local.rules"
 rule_says 'a rule of the machine before it' "ok      udev     $rules/60-hashbelt.rules sets *"
 
-for unit in hbserve@a hbserve@b hbfollow@c; do
+for unit in hbserve@a hbserve-redis@b hbfollow@c; do
 	place /etc/systemd/system/multi-user.target.wants/$unit.service
 done
 rule_says 'enabled units of hbserve' \
-	'advice  serve    hbserve@a, hbserve@b: waits for the device, which starts it; until then its clients are refused'
+	'advice  serve    hbserve-redis@b, hbserve@a: waits for the device, which starts it; until then its clients are refused'
 rule_says 'an enabled unit of hbfollow' 'advice  follow   hbfollow@c: waits for the device, which starts it'
 unset HBCTL_DOCTOR_ROOT
 # figures BELT STATE HAS_BELT [REPLICA] - write figures of hbfollow.

@@ -54,6 +54,7 @@ result "Debian $release: the packages have the files of make install" "$(absent 
 	/usr/lib/modules-load.d/hashbelt.conf /usr/lib/systemd/system/hashbelt.service \
 	/usr/lib/systemd/system/hashbelt-metrics.service /usr/lib/systemd/system/hashbelt-metrics.timer \
 	/usr/lib/systemd/system/hbserve@.service /usr/lib/systemd/system/hbserve@.socket \
+	/usr/lib/systemd/system/hbserve-redis@.service /usr/lib/systemd/system/hbserve-redis@.socket \
 	/etc/hashbelt /usr/share/doc/hashbelt/example.conf /usr/share/doc/hashbelt/hashbelt.cil \
 	/usr/share/doc/hashbelt/hardening.md.gz /usr/share/doc/hashbelt/modprobe.conf \
 	/usr/share/man/man1/hbctl.1.gz /usr/share/man/man1/hbctl-store.1.gz \

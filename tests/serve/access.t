@@ -30,7 +30,7 @@ server = subprocess.Popen(['hbserve', '-s', '/run/hashbelt/main.sock', '-b', 'ma
 at_last(lambda: os.path.exists('/run/hashbelt/main.sock'))
 said = hbctl('doctor', status=None)
 true('hbctl doctor names the processes of hbserve and their sockets',
-     'serve    processes of hbserve: 1; clients of memcached connect to /run/hashbelt/main.sock' in said, said)
+     'serve    processes of hbserve: 1; clients connect to /run/hashbelt/main.sock' in said, said)
 server.terminate()
 server.wait()
 

@@ -22,7 +22,7 @@
 #define PARAMETERS	MODULE "/parameters/"
 #define NUMBER		"/sys/class/misc/hashbelt/dev"
 
-/* Sockets of hbserve@.socket. */
+/* Sockets of hbserve@.socket, and below it those of hbserve-redis@.socket. */
 #define SOCKETS		"/run/hashbelt/"
 
 /* Figures of hbfollow@.service, unless the environment has another directory, for tests. */
@@ -337,20 +337,19 @@ static void check_serve(struct doctor *doctor)
 	char text[512], units[512];
 
 	sockets = list_sockets(text, sizeof(text));
-	if (!processes && !is_loaded() && install_list_units("hbserve", units, sizeof(units)))
+	if (!processes && !is_loaded() && install_list_units("hbserve*", units, sizeof(units)))
 		report(doctor, ADVICE, "serve",
 		       "%s: waits for the device, which starts it; until then its clients are refused",
 		       units);
 	else if (sockets)
 		report(doctor, FINE, "serve",
-		       "processes of hbserve: %zu; clients of memcached connect to %s", processes,
-		       text);
+		       "processes of hbserve: %zu; clients connect to %s", processes, text);
 	else if (processes)
 		report(doctor, FINE, "serve", "processes of hbserve: %zu, without a socket in %s",
 		       processes, SOCKETS);
 	else
 		report(doctor, FINE, "serve",
-		       "no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached");
+		       "no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached, and hbserve-redis@BELT those of Redis");
 }
 
 /**

@@ -263,7 +263,7 @@ unsigned int install_system_gid_max(void)
 
 /**
  * install_list_units() - list the instances of a unit that are enabled
- * @unit:	its name before the "@"
+ * @unit:	its name before the "@", with wildcards of glob(7)
  * @text:	returned, with ", " between them
  * @size:	its room
  *
