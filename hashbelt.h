@@ -69,6 +69,7 @@ enum hashbelt_op {
 #define HASHBELT_IF_EXPIRING	0x1000	/* touch, expire: EALREADY if it has none */
 #define HASHBELT_IF_LATER	0x2000	/* touch: EALREADY unless its deadline gets later */
 #define HASHBELT_IF_SOONER	0x4000	/* touch: EALREADY unless its deadline gets earlier */
+#define HASHBELT_FROM_DEADLINE	0x8000	/* touch: @ttl_ms is added to the present deadline */
 
 /**
  * struct hashbelt_item - one operation on one key
@@ -128,6 +129,11 @@ enum hashbelt_op {
  * the latest deadline: HASHBELT_IF_LATER never holds for it. Conditions that exclude each other are
  * refused (EINVAL): HASHBELT_IF_LASTING with another one on the deadline, and HASHBELT_IF_LATER
  * with HASHBELT_IF_SOONER. Those on the deadline need HASHBELT_MAY_READ.
+ *
+ * A touch with HASHBELT_FROM_DEADLINE adds the time-to-live to the deadline in the same step: of
+ * two at once, both count. An entry that does not expire stays so. EINVAL, and nothing is changed,
+ * if more than HASHBELT_TTL_MAX_MS would be left. It needs HASHBELT_MAY_READ, and excludes
+ * HASHBELT_IF_LASTING.
  *
  * A remove with HASHBELT_LEAVE_STALE lets the entry expire now, and leaves it in the belt for the
  * belt's grace time, for FILL with HASHBELT_STALE. It ends the fill lease of the key, as any

@@ -24,13 +24,28 @@ static bool deadline_allows(u32 how, u64 is, u64 to)
 	       !(how & HASHBELT_IF_LATER && to <= is) && !(how & HASHBELT_IF_SOONER && to >= is);
 }
 
+/* The deadline that a touch gives an entry in the place of @is. 0: it is too late for any entry. */
+static u64 next_deadline(const struct hashbelt_belt *belt, const struct hashbelt_item *item,
+			 u64 now, u64 is)
+{
+	u64 to;
+
+	if (!(item->how & HASHBELT_FROM_DEADLINE))
+		return hb_deadline_of(belt, now, item->ttl_ms);
+	if (is == HB_NEVER)
+		return is;
+	to = hb_deadline_of(belt, is, item->ttl_ms);
+	return to == HB_NEVER || to - now <= HASHBELT_TTL_MAX_MS * NSEC_PER_MSEC ? to : 0;
+}
+
 /*
  * Sets the deadline of an entry if the conditions hold for the one that it has in that moment:
  * readers without the lock may store a later one meanwhile. The entry leaves the window, which
- * shows its deadline. Under the shard's lock. Return: 0; -EALREADY; -ENOENT if a reader with
- * a later time has sealed it.
+ * shows its deadline. Under the shard's lock. Return: 0, with the new deadline in @to; -EALREADY;
+ * -EINVAL; -ENOENT if a reader with a later time has sealed it.
  */
-static int move_if(struct hb_shard *shard, struct hashbelt_entry *entry, u32 how, u64 now, u64 to)
+static int move_if(struct hb_shard *shard, struct hashbelt_entry *entry,
+		   const struct hashbelt_item *item, u64 now, u64 *to)
 {
 	s64 word = atomic64_read(&entry->node.deadline);
 
@@ -39,10 +54,13 @@ static int move_if(struct hb_shard *shard, struct hashbelt_entry *entry, u32 how
 	do {
 		if (word <= (s64)now || word & HB_SEALED)
 			return -ENOENT;
-		if (!deadline_allows(how, word, to))
+		*to = next_deadline(shard->belt, item, now, word);
+		if (!*to)
+			return -EINVAL;
+		if (!deadline_allows(item->how, word, *to))
 			return -EALREADY;
-	} while (!atomic64_try_cmpxchg(&entry->node.deadline, &word, to));
-	if (word > (s64)to) {
+	} while (!atomic64_try_cmpxchg(&entry->node.deadline, &word, *to));
+	if (word > (s64)*to) {
 		hb_wheel_del(&shard->wheel, &entry->node);
 		hb_schedule(shard, entry, now);
 	}
@@ -64,7 +82,6 @@ static int touch_if(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	hb_make_levels(belt, hash, item->ttl_ms);
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	to = hb_deadline_of(belt, now, item->ttl_ms);
 	entry = hb_find_live(shard, hash, key, key_len, now);
 	err = entry ? 0 : belt->dead ? -EIDRM : -ENOENT;
 	if (entry)
@@ -72,7 +89,7 @@ static int touch_if(struct hashbelt_belt *belt, const void *key, u32 key_len,
 	if (entry && item->how & HASHBELT_IF_VERSION && wanted != entry->version)
 		err = -ESTALE;
 	if (!err)
-		err = move_if(shard, entry, item->how, now, to);
+		err = move_if(shard, entry, item, now, &to);
 	if (!err) {
 		if (hb_evicts(belt))
 			hb_set_read(entry);

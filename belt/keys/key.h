@@ -4,9 +4,10 @@
 
 #include "belt/ground/entry.h"
 
-/* The conditions of an operation on the deadline of the present entry. */
+/* Parts of @how that depend on the deadline of the present entry. */
 #define HB_EXPIRE_CONDITIONS	(HASHBELT_IF_LASTING | HASHBELT_IF_EXPIRING)
-#define HB_DEADLINE_CONDITIONS	(HB_EXPIRE_CONDITIONS | HASHBELT_IF_LATER | HASHBELT_IF_SOONER)
+#define HB_DEADLINE_CONDITIONS	(HB_EXPIRE_CONDITIONS | HASHBELT_IF_LATER | HASHBELT_IF_SOONER | \
+				 HASHBELT_FROM_DEADLINE)
 #define HB_TOUCH_CONDITIONS	(HASHBELT_IF_VERSION | HB_DEADLINE_CONDITIONS)
 
 int hb_touch(struct hashbelt_belt *belt, const void *key, u32 key_len, struct hashbelt_item *item);

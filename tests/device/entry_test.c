@@ -203,6 +203,25 @@ static void test_touch_conditions(void)
 	close(belt);
 }
 
+static void test_from_deadline(void)
+{
+	int belt = new_belt(0);
+	struct hashbelt_item item;
+
+	put_text(belt, "key", "value", 5000);
+	item = item_of("key");
+	item.how = HASHBELT_FROM_DEADLINE | HASHBELT_IF_EXPIRING;
+	item.ttl_ms = 3000;
+	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0, "touch with HASHBELT_FROM_DEADLINE");
+	is_int(item.ttl_ms, 8000, "it returns the sum of the time left and the time-to-live");
+	is_int(ttl_of(belt, "key"), 8000, "so much time is left then");
+	item.ttl_ms = HASHBELT_TTL_MAX_MS - 7999;
+	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), EINVAL,
+		 "touch with HASHBELT_FROM_DEADLINE beyond HASHBELT_TTL_MAX_MS: EINVAL");
+	is_int(ttl_of(belt, "key"), 8000, "it changes nothing");
+	close(belt);
+}
+
 static void test_leave_stale(void)
 {
 	int belt = new_belt(0);
@@ -233,6 +252,7 @@ int main(void)
 	test_refresh();
 	test_no_value();
 	test_touch_conditions();
+	test_from_deadline();
 	test_leave_stale();
 	return done_testing();
 }

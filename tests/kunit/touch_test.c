@@ -9,6 +9,8 @@
 #define EXPIRING	HASHBELT_IF_EXPIRING
 #define LATER		HASHBELT_IF_LATER
 #define SOONER		HASHBELT_IF_SOONER
+#define MORE		HASHBELT_FROM_DEADLINE
+#define MOST		HASHBELT_TTL_MAX_MS
 #define NEVER		HASHBELT_TTL_NEVER
 
 static const unsigned int key = 1;
@@ -43,6 +45,12 @@ static const struct condition_case {
 	{ 5000, LASTING | EXPIRING, 7000, -EINVAL },
 	{ NEVER, LASTING | SOONER, 7000, -EINVAL },
 	{ 5000, LATER | SOONER, 7000, -EINVAL },
+	{ 5000, MORE, MOST - 4999, -EINVAL },
+	{ 5000, MORE, NEVER, 0 },
+	{ NEVER, MORE, NEVER, 0 },
+	{ NEVER, MORE | EXPIRING, 7000, -EALREADY },
+	{ 5000, MORE | SOONER, 7000, -EALREADY },
+	{ NEVER, MORE | LASTING, 7000, -EINVAL },
 };
 
 static void describe(const struct condition_case *one, char *to)
@@ -68,6 +76,37 @@ static void a_touch_is_made_if_its_conditions_hold(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hashbelt_touch(belt, &key, sizeof(key), &item), one->err);
 	KUNIT_EXPECT_EQ(test, left_of(belt, key), one->err ? one->is : one->to);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TOUCHES), one->err ? 0ULL : 1ULL);
+}
+
+static void a_touch_from_the_deadline_adds_to_the_time_left(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_item item = { .how = MORE, .ttl_ms = 3000 };
+
+	put_for(test, belt, 5000);
+	KUNIT_ASSERT_EQ(test, hashbelt_touch(belt, &key, sizeof(key), &item), 0);
+	KUNIT_EXPECT_EQ(test, item.ttl_ms, 8000ULL);
+	hashbelt_advance(belt, 7000 * MS);
+	item = (struct hashbelt_item){ .how = MORE, .ttl_ms = 500 };
+	KUNIT_ASSERT_EQ(test, hashbelt_touch(belt, &key, sizeof(key), &item), 0);
+	KUNIT_EXPECT_EQ(test, left_of(belt, key), 1500ULL);
+	item = (struct hashbelt_item){ .how = MORE, .ttl_ms = MOST - 1500 };
+	KUNIT_ASSERT_EQ(test, hashbelt_touch(belt, &key, sizeof(key), &item), 0);
+	KUNIT_EXPECT_EQ(test, left_of(belt, key), MOST);
+	item = (struct hashbelt_item){ .how = MORE, .ttl_ms = 1 };
+	KUNIT_EXPECT_EQ(test, hashbelt_touch(belt, &key, sizeof(key), &item), -EINVAL);
+	KUNIT_EXPECT_EQ(test, left_of(belt, key), MOST);
+}
+
+static void a_touch_from_the_deadline_does_not_end_that_of_a_lasting_entry(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_item item = { .how = MORE, .ttl_ms = 3000 };
+
+	put_for(test, belt, NEVER);
+	KUNIT_EXPECT_EQ(test, hashbelt_touch(belt, &key, sizeof(key), &item), 0);
+	KUNIT_EXPECT_EQ(test, item.ttl_ms, NEVER);
+	KUNIT_EXPECT_EQ(test, left_of(belt, key), NEVER);
 }
 
 static void a_touch_that_shortens_lets_the_entry_expire_in_time(struct kunit *test)
@@ -122,6 +161,8 @@ static void an_expiry_is_made_if_its_condition_holds(struct kunit *test)
 
 static struct kunit_case touch_cases[] = {
 	KUNIT_CASE_PARAM(a_touch_is_made_if_its_conditions_hold, condition_gen_params),
+	KUNIT_CASE(a_touch_from_the_deadline_adds_to_the_time_left),
+	KUNIT_CASE(a_touch_from_the_deadline_does_not_end_that_of_a_lasting_entry),
 	KUNIT_CASE(a_touch_that_shortens_lets_the_entry_expire_in_time),
 	KUNIT_CASE(a_touch_of_another_version_changes_nothing),
 	KUNIT_CASE(an_expiry_is_made_if_its_condition_holds),
