@@ -61,6 +61,7 @@ serve_redis() {
 	name=hbserve-redis
 	start redis "$@" --protocol redis --database 1=other
 	hold "$socket" "$here"/redis/*.txt "$here/databases.txt"
+	[ "$server" = hbserve ] || hold "$socket" "$here/moved.txt"
 	stop "$server with the protocol of Redis"
 	start redis-auth "$@" --protocol redis -Y "$directory/passwords"
 	hold --auth "alice secret" "$socket" "$here/redis_auth.txt"

@@ -4,10 +4,11 @@
  * workers. For tests and fuzzers of hbserve.
  *
  * All names are belts, but for "gone": each call finds that it was destroyed. A put of a key that
- * begins with "full" finds no room, and of one that begins with "brim" none over an entry. A belt
- * whose name begins with "other" does not report what expires.
- * FAKE_GRACE_MS in the environment is the grace time. FAKE_KEEP is set for belts that keep present
- * entries.
+ * begins with "full" finds no room, and of one that begins with "brim" none over an entry. After
+ * each get of a key that begins with "moved" another caller gives the entry 1000 s to live, and of
+ * one that begins with "kept" for ever. A belt whose name begins with "other" does not report what
+ * expires. FAKE_GRACE_MS in the environment is the grace time. FAKE_KEEP is set for belts that keep
+ * present entries.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -255,15 +256,29 @@ static int copy_out(const struct entry *entry, struct hashbelt_item *item)
 	return 0;
 }
 
+static bool begins(const struct hashbelt_item *item, const char *text)
+{
+	size_t len = strlen(text);
+
+	return item->key_len >= len && !memcmp((void *)(uintptr_t)item->key, text, len);
+}
+
 static int get(struct entry *entry, struct hashbelt_item *item)
 {
+	int err;
+
 	if (!(item->how & HASHBELT_NO_REFRESH))
 		counters[is_live(entry) ? HASHBELT_STAT_HITS : HASHBELT_STAT_MISSES]++;
 	if (!is_live(entry))
 		return -ENOENT;
 	if (item->how & HASHBELT_AND_TOUCH)
 		set_deadline(entry, item->ttl_ms);
-	return copy_out(entry, item);
+	err = copy_out(entry, item);
+	if (begins(item, "moved"))
+		set_deadline(entry, 1000000);
+	if (begins(item, "kept"))
+		set_deadline(entry, HASHBELT_TTL_NEVER);
+	return err;
 }
 
 static int check_put(const struct entry *entry, const struct hashbelt_item *item)
@@ -279,13 +294,6 @@ static int check_put(const struct entry *entry, const struct hashbelt_item *item
 	if (item->how & HASHBELT_IF_ABSENT || (!item->how && getenv("FAKE_KEEP")))
 		return -EEXIST;
 	return 0;
-}
-
-static bool begins(const struct hashbelt_item *item, const char *text)
-{
-	size_t len = strlen(text);
-
-	return item->key_len >= len && !memcmp((void *)(uintptr_t)item->key, text, len);
 }
 
 static int put(struct entry *entry, struct hashbelt_item *item)
@@ -416,7 +424,10 @@ static int touch(struct entry *entry, struct hashbelt_item *item)
 		return -ESTALE;
 	if (!allows(entry, item->how, item->ttl_ms))
 		return -EALREADY;
-	set_deadline(entry, item->ttl_ms);
+	if (!(item->how & HASHBELT_FROM_DEADLINE))
+		set_deadline(entry, item->ttl_ms);
+	else if (entry->deadline)
+		entry->deadline += item->ttl_ms;
 	return 0;
 }
 

@@ -24,7 +24,7 @@ static struct hashbelt_item begin_item(const struct change *change)
 /* Another caller has changed the entry meanwhile. */
 static bool has_changed(int err)
 {
-	return err == -ESTALE || err == -ENOENT || err == -EEXIST;
+	return err == -ESTALE || err == -ENOENT || err == -EEXIST || err == -EALREADY;
 }
 
 static int try_change(struct change *change)

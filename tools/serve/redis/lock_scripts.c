@@ -97,9 +97,17 @@ enum started script_expire_equal(const struct script_call *call)
 	return touch_equal(call, ms ?: -1);
 }
 
+/* Touches an entry only while it has a deadline, which another caller may take from it. */
+static void touch_expiring(struct hashbelt_item *item, __u64 ttl_ms, __u32 how)
+{
+	item->op = HASHBELT_OP_TOUCH;
+	item->ttl_ms = ttl_ms;
+	item->how |= HASHBELT_IF_EXPIRING | how;
+}
+
 /*
- * Adds @number milliseconds to the time left of the entry with the value A1. A put: its new version
- * lets another such addition begin anew.
+ * Adds @number milliseconds to the time left of the entry with the value A1, also after a touch by
+ * another caller. A number below 0 is subtracted by a put: such a touch meanwhile is lost.
  */
 static int extend_step(struct change *change, struct hashbelt_item *item)
 {
@@ -109,6 +117,10 @@ static int extend_step(struct change *change, struct hashbelt_item *item)
 
 	if (!change_equals(change, &change->words[0]) || left == HASHBELT_TTL_NEVER)
 		return CHANGE_NOTHING;
+	if (change->number > 0) {
+		touch_expiring(item, change->number, HASHBELT_FROM_DEADLINE);
+		return change->number > (int64_t)HASHBELT_TTL_MAX_MS ? -EOVERFLOW : CHANGE_DO;
+	}
 	if (__builtin_add_overflow((int64_t)left, change->number, &ms) ||
 	    !lifetime_of(ms, UNIT_MILLISECONDS, 0, &life))
 		return -EOVERFLOW;
@@ -125,9 +137,14 @@ static int extend_step(struct change *change, struct hashbelt_item *item)
 /* Touches an entry that expires, and whose value is A1. */
 static int renew_step(struct change *change, struct hashbelt_item *item)
 {
+	int step;
+
 	if (change->is_there && change->whole.item.ttl_ms == HASHBELT_TTL_NEVER)
 		return CHANGE_NOTHING;
-	return touch_step(change, item);
+	step = touch_step(change, item);
+	if (step == CHANGE_DO && item->op == HASHBELT_OP_TOUCH)
+		touch_expiring(item, item->ttl_ms, 0);
+	return step;
 }
 
 /* If the value is A1 and it expires, A2 ms are left; with A3 "0" they are added. */
@@ -141,7 +158,8 @@ enum started script_extend(const struct script_call *call)
 	    (!adds && !read_time(&call->args[1], UNIT_MILLISECONDS, &ms)))
 		return answer_one(call->work, ERROR_INTEGER);
 	err = change_key(call, 0, ms, adds ? extend_step : renew_step);
-	if (err == -EOVERFLOW)
+	/* The kernel refuses a time that is too long. */
+	if (err == -EOVERFLOW || err == -EINVAL)
 		return answer_one(call->work, ERROR_INTEGER);
 	return answer_result(call, err, err == CHANGE_DO);
 }
