@@ -345,7 +345,7 @@ suite_serve() (
 	PATH=$top/.cache/build/serve:$top/.cache/build/follow:$memcached/bin:$PATH
 	one serve_usage "$tests/serve/usage.t"
 	one serve_tab "$tests/hbctl/tab_test.py" hbserve
-	for server in memcached-bookworm redis hbserve-fake hbserve-threads; do
+	for server in memcached-bookworm redis-bookworm hbserve-fake hbserve-threads; do
 		one "serve/$server" "$tests/serve/dialogues.t" $server
 	done
 	one serve/redis_events-threads "$tests/serve/redis_events.t" hbserve-threads

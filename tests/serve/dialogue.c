@@ -4,8 +4,8 @@
  * memcached's protocol, or of that of Redis, and compare its replies to the byte. SOCKET is the
  * path of its unix socket. Prints TAP, a line for each dialogue.
  *
- *	--server NAME	the server is hbserve (the default), memcached-SUITE of a suite of Debian,
- *			hbserve-redis, which speaks the protocol of Redis, or redis
+ *	--server NAME	the server is hbserve (the default), memcached-SUITE or redis-SUITE of a
+ *			suite of Debian, valkey, or hbserve-redis, with the protocol of Redis
  *	--splits N	send a dialogue in two parts at most N times, split at N places (2000)
  *	--auth TEXT	a user and a password, which the dialogues send themselves
  *	--only NAME	only the dialogues whose name begins with NAME
@@ -35,8 +35,9 @@
  *
  *	h	hbserve
  *	m	memcached
- *	r	Redis
  *	2 3 u	memcached of Debian 12 (1.6.18), Debian 13 (1.6.38) or unstable (1.6.45)
+ *	r	Redis, and Valkey
+ *	7 8 x v	Redis of Debian 12 (7.0.15), unstable (8.0.6) or experimental (8.6.3), Valkey 9.1.2
  *
  * Such a line has to follow, in its dialogue, a remark that gives the reason:
  *
@@ -299,7 +300,7 @@ static const char *add_line(struct dialogue *dialogue, const char *text, int num
 	size_t i, length = 0;
 	struct line line = { .number = number };
 	const char *whom = text;
-	size_t named = strspn(text, "hmr23u");
+	size_t named = strspn(text, "hm23ur78xv");
 
 	text += named;
 	for (i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
@@ -952,7 +953,10 @@ static const char *letters_of(const char *server)
 	static const char * const servers[][2] = {
 		{ "hbserve", "h" },
 		{ "hbserve-redis", "h" },
-		{ "redis", "r" },
+		{ "redis-bookworm", "r7" },
+		{ "redis-sid", "r8" },
+		{ "redis-experimental", "rx" },
+		{ "valkey", "rv" },
 		{ "memcached-bookworm", "m2" },
 		{ "memcached-trixie", "m3" },
 		{ "memcached-sid", "mu" },
@@ -961,7 +965,7 @@ static const char *letters_of(const char *server)
 
 	for (i = 0; i < sizeof(servers) / sizeof(*servers); i++)
 		if (!strcmp(servers[i][0], server)) {
-			is_redis = strstr(server, "redis");
+			is_redis = strstr(server, "redis") || !strcmp(server, "valkey");
 			return servers[i][1];
 		}
 	return NULL;

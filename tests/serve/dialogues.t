@@ -4,7 +4,8 @@
 # dialogues.t SERVER - hold the dialogues of this folder with a server, which the script starts:
 #
 #	memcached-SUITE	that of a suite of Debian, so that the dialogues are right
-#	redis		likewise, those of redis/
+#	redis-SUITE	likewise, those of redis/
+#	valkey		likewise; redis-server is Valkey's
 #	hbserve		with the module, in a guest
 #	hbserve-fake	with entries in its own memory, and ASan and UBSan
 #	hbserve-threads	likewise, with TSan, and with random requests of several clients at once
@@ -93,7 +94,7 @@ name=${server%-fake}
 name=${name%-threads}
 case $server in
 memcached-*) serve memcached -u root -t 2 ;;
-redis)
+redis-* | valkey)
 	socket=$directory/redis
 	log=$directory/redis.log
 	redis-server --port 0 --unixsocket "$socket" --save '' --daemonize no --dir "$directory" >"$log" 2>&1 &
@@ -102,7 +103,7 @@ redis)
 		sleep 0.01
 	done
 	hold "$socket" "$here"/redis/*.txt
-	stop redis
+	stop "$server"
 	;;
 hbserve)
 	hbctl destroy main 2>/dev/null
