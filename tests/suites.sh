@@ -971,14 +971,18 @@ python_release() (
 	guest "$@"
 )
 
-# newest_hbserve - build hbserve with unstable's compiler and libraries, without a warning, and fetch the clients
-# from npm.
-newest_hbserve() {
+# newest_hbserve - build hbserve with unstable's compiler and libraries. Several suites need it.
+newest_hbserve() (
+	flock 7
+	newest "" make -s -C tests -o needs "O=$built" "$built/serve/hbserve-fake" 7>&-
+) 7>"$logs/newest.lock"
+
+# newest_clients - build hbserve, and fetch the clients of memcached from npm.
+newest_clients() {
 	[ ! "$listing" ] || return 0
 	{
 		modules=$("$tests/newest/modules.sh") && mkdir -p "$top/.cache/build/newest" &&
-			cp -a "$modules/node_modules" "$top/.cache/build/newest" &&
-			newest "" make -s -C tests -o needs "O=$built" "$built/serve/hbserve-fake"
+			cp -a "$modules/node_modules" "$top/.cache/build/newest" && newest_hbserve
 	} >"$logs/newest-clients.log" 2>&1 && [ ! -s "$logs/newest-clients.log" ]
 }
 
@@ -991,14 +995,50 @@ suite_newest_memcached() (
 			one "newest/memcached-$debian" env SPLITS=20 "$tests/serve/dialogues.t" memcached-$debian
 	done
 	built=/source/.cache/build/newest
-	newest_hbserve || {
+	newest_clients || {
 		bail_out newest-clients "$logs/newest-clients.log" "no hbserve or modules, or with a warning"
 		exit
 	}
-	one newest/clients newest $built/serve unshare --net python3 tests/newest/clients.t $built/node_modules
+	one newest/clients newest $built/serve unshare --net python3 tests/newest/clients.t clients $built/node_modules
 	# shellcheck disable=SC2016 # dpkg-query's format
 	[ "$listing" ] || newest "" dpkg-query -W -f '# figure: ${Package} ${Version}\n' memcached ruby-dalli \
 		php-memcached python3-pymemcache nodejs libmemcached-tools
+)
+
+# newest_dialogues SERVER DIRECTORY - hold the dialogues of Redis' protocol with a server in that directory of the root
+# directory.
+newest_dialogues() {
+	one "newest/$1" newest "$2:/source/.cache/build/serve" env SPLITS=20 tests/serve/dialogues.t "$1"
+}
+
+# newest_redis - build hbserve, and fetch servers and clients of Redis.
+newest_redis() {
+	[ ! "$listing" ] || return 0
+	{
+		root=$("$tests/newest/redis_root.sh") && experimental=$("$tests/newest/redis_experimental.sh") &&
+			newest_hbserve && build fakes-serve &&
+			cp "$experimental/redis-server" "$top/.cache/build/newest"
+	} >"$logs/newest-redis.log" 2>&1 && [ ! -s "$logs/newest-redis.log" ]
+}
+
+suite_newest_redis() (
+	built=/source/.cache/build/newest
+	modules=/usr/share/npm/node_modules
+	root=''
+	newest_redis || {
+		bail_out newest-redis "$logs/newest-redis.log" "no hbserve or clients, or with a warning"
+		exit
+	}
+	need iproute2
+	own=''
+	[ "$listing" ] || own=$("$tests/newest/redis_own.sh")
+	PATH=$top/.cache/build/serve:$PATH one newest/redis_own unshare --net "$tests/newest/redis_own.t" "$own"
+	newest_dialogues redis-sid /usr/bin
+	newest_dialogues redis-experimental $built
+	newest_dialogues valkey /engines/valkey
+	ENTER_ROOT=$root one newest/redis newest $built/serve python3 tests/newest/clients.t redis $modules
+	# shellcheck disable=SC2016 # dpkg-query's format
+	[ "$listing" ] || newest "" dpkg-query -W -f '# figure: ${Package} ${Version}\n' redis-server valkey-server
 )
 
 suite_device_full() {

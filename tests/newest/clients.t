@@ -1,23 +1,29 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""clients.t MODULES [NAME...] - the newest clients of memcached have the same results with hbserve as with memcached.
+"""clients.t FOLDER MODULES [NAME...] - the newest clients of memcached or Redis have the same results with hbserve as
+with that server.
 
-Each program of clients/ makes calls of one client on a server, and prints a line for each: NAME: RESULT. The file
-beside it has these lines, as the newest memcached gives them. Where the results differ, the file has two lines, the
-first one for memcached and the second one for hbserve, behind a remark that gives the reason:
+Each program of FOLDER, which is clients/ or redis/, makes calls of one client on a server, and prints a line for each:
+NAME: RESULT. The file beside it has these lines, as the newest server gives them. Where the results differ, the file
+has two lines, the first one for memcached or Redis and the second one for hbserve, behind a remark that gives the
+reason:
 
     # differs: TEXT
     m| NAME: RESULT
     h| NAME: RESULT
 
+After all clients of Redis, the scripts that they have sent have to be those that hbserve knows, so that a library
+that sends other ones is noticed.
+
 MODULES is the directory with the modules of Node.js. The script runs in enter.sh's root directory, with hbserve-fake
-for hbserve, in a network namespace of its own. With a NAME, only programs of this name run.
+for hbserve, with clients of memcached in a network namespace of its own. With a NAME, only programs of this name run.
 """
 
 import difflib
 import fcntl
 import glob
 import os
+import re
 import shutil
 import socket
 import struct
@@ -27,11 +33,19 @@ import sys
 OURS = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, f'{OURS}/../serve')
 
-from serve import DIRECTORY, Server, finish, result, true
+from serve import DIRECTORY, Server, equal, finish, result, true
+from watch import Watch
 
 PORT = 11211
 INTERPRETERS = {'.mjs': 'node', '.php': 'php', '.py': 'python3', '.rb': 'ruby', '.sh': 'sh'}
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+# Scripts that these clients send and hbserve refuses.
+REFUSED = {
+    'e0e1f9fabfc9d4800c877a703b823ac0578ff8db': 'return 1',
+    '19c9778cd6391e2ee9f90aa518bf56256d15b4ae': 'limits: moving window, which needs a list',
+    'e8ac2a60cb040b0dbb56815a1e9c6fd032ce62e7': 'limits: sliding window, which renames a key',
+    '29cc07bd431ccbf64637e5dcb60484560fdfa2da': 'Laravel: throttle, which needs a hash',
+}
 
 
 def raise_loopback():
@@ -41,29 +55,29 @@ def raise_loopback():
 
 
 def read_expected(path):
-    """The lines of a file: those of memcached, and those of hbserve."""
-    lines = {'m': [], 'h': []}
+    """The lines of a file: those of the server, by its first letter, and those of hbserve."""
+    lines = {'m': [], 'r': [], 'h': []}
     has_reason = False
     with open(path, encoding='utf-8') as file:
         for line in file.read().splitlines():
             if line.startswith('#'):
                 has_reason = has_reason or line.startswith('# differs: ')
-            elif line[:3] in ('m| ', 'h| '):
+            elif line[:3] in ('m| ', 'r| ', 'h| '):
                 if not has_reason:
                     raise RuntimeError(f'{path} gives no reason for a difference: {line}')
                 lines[line[0]].append(line[3:])
             else:
                 has_reason = False
                 if line:
-                    lines['m'].append(line)
-                    lines['h'].append(line)
+                    for found in lines.values():
+                        found.append(line)
     return lines
 
 
-def calls(path, server):
+def calls(path, socket_path):
     """Run a program. Returns the lines that it prints."""
     interpreter = INTERPRETERS[os.path.splitext(path)[1]]
-    done = subprocess.run([interpreter, path, server.path, str(PORT)], capture_output=True, timeout=300)
+    done = subprocess.run([interpreter, path, socket_path, str(PORT)], capture_output=True, timeout=300)
     lines = done.stdout.decode(errors='backslashreplace').split('\n')[:-1]
     said = done.stderr.decode(errors='backslashreplace')
     return lines + [f'status {done.returncode}: {said}'] if done.returncode or said else lines
@@ -75,32 +89,46 @@ def start(name, is_by_port):
         # "stats cachedump" lists the entries of one queue, which has all of them without that thread.
         server = Server(*(['-l', '127.0.0.1', '-p', PORT] if is_by_port else []), '-u', 'root', '-o',
                         'no_lru_maintainer', program='memcached', belt=None, unix=not is_by_port)
+    elif name == 'redis-server':
+        return Server(program='redis-server')
+    elif folder == 'redis':
+        return Server('--protocol', 'redis', '--database', '1=limits', program=name)
     else:
-        server = Server('-l', '127.0.0.1', '-p', PORT, '--enable-dump', program='hbserve-fake')
+        server = Server('-l', '127.0.0.1', '-p', PORT, '--enable-dump', program=name)
     if is_by_port:
         server.accepts(('127.0.0.1', PORT))
     return server
 
 
 os.environ['FAKE_GRACE_MS'] = '60000'
-modules, *names = sys.argv[1:]
-raise_loopback()
+folder, modules, *names = sys.argv[1:]
+seen = set()
+if folder == 'clients':
+    raise_loopback()
+# Node.js looks for modules above the program.
+programs = shutil.copytree(f'{OURS}/{folder}', f'{DIRECTORY}/programs')
 os.symlink(os.path.abspath(modules), f'{DIRECTORY}/node_modules')
-for program in sorted(glob.glob(f'{OURS}/clients/*')):
+for program in sorted(glob.glob(f'{programs}/*')):
     name, kind = os.path.splitext(os.path.basename(program))
-    if kind not in INTERPRETERS or (names and name not in names):
+    if kind not in INTERPRETERS or name == 'show' or (names and name not in names):
         continue
-    # Node.js looks for modules above the program.
-    program = shutil.copy(program, DIRECTORY)
-    expected = read_expected(f'{OURS}/clients/{name}.txt')
-    for server_name in ('memcached', 'hbserve'):
+    expected = read_expected(f'{programs}/{name}.txt')
+    for server_name in ('redis-server' if folder == 'redis' else 'memcached', 'hbserve-fake'):
         server = start(server_name, is_by_port=kind == '.mjs')
-        found = calls(program, server)
+        watch = Watch(server.path) if folder == 'redis' and server_name == 'hbserve-fake' else server
+        found = calls(program, watch.path)
         differs = list(difflib.unified_diff(expected[server_name[0]], found, 'expected', 'found', n=0, lineterm=''))
         result(f'{name}: {len(found)} results with {server_name} are as expected', '\n'.join(differs))
         true(f'{name}: there are results with {server_name}', found)
-        if server_name == 'hbserve':
+        if watch != server:
+            seen |= watch.seen
+        if server_name == 'hbserve-fake':
             server.stop(name)
         else:
             server.kill()
+if seen and not names:
+    with open(f'{OURS}/../../tools/serve/redis/script.c', encoding='utf-8') as file:
+        known = set(re.findall('"([0-9a-f]{40})"', file.read()))
+    equal('hbserve knows each script that the clients have sent', sorted(REFUSED), sorted(seen - known))
+    equal('the clients have sent each script that hbserve knows', [], sorted(known - seen))
 finish()

@@ -11,7 +11,8 @@
 #	pgbouncer	/usr/sbin/pgbouncer
 #	memcached	/usr/bin/memcached
 #
-# ENTER_PATH is a list of directories that are searched for programs first.
+# ENTER_PATH is a list of directories that are searched for programs first. ENTER_ROOT is a root directory to use in place
+# of that one.
 #
 # cache.sh keeps the root directory; to get newer releases, remove it. The first call takes two minutes. Needs
 # root.
@@ -42,8 +43,11 @@ bootstrap() {
 
 [ $# != 0 ] || fail "usage: enter.sh COMMAND..."
 [ "$(id -u)" = 0 ] || fail "only root can make and use a root directory"
-keep newest sid "a root directory of unstable" bootstrap
-root=$kept/root
+root=${ENTER_ROOT-}
+[ "$root" ] || {
+	keep newest sid "a root directory of unstable" bootstrap
+	root=$kept/root
+}
 export root top
 # The mounts end with the command.
 # shellcheck disable=SC2016 # expanded by the inner shell

@@ -179,7 +179,7 @@ class Connection:
 
 class Server:
     """hbserve, on a unix socket and, with a port, on TCP. It has to end with 0. PROGRAM is another server with the
-    same options; without a BELT for memcached."""
+    same options, or redis-server; without a BELT for memcached."""
     running = set()
     count = 0
 
@@ -189,6 +189,8 @@ class Server:
         self.log = f'{DIRECTORY}/{Server.count}.log'
         words = [*launcher, program, *(['-s', self.path] if unix else []), *(['-b', belt] if belt else []),
                  '-t', '2']
+        if program == 'redis-server':
+            words = [program, '--port', '0', '--unixsocket', self.path, '--save', '', '--dir', DIRECTORY]
         with open(self.log, 'wb') as log:
             self.process = subprocess.Popen([*words, *map(str, options)], stdout=log, stderr=log, **more)
         Server.running.add(self)
