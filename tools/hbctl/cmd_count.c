@@ -95,6 +95,7 @@ static void print_sum(const struct request *request, const struct key *key, __s6
 	struct json object;
 
 	if (!request->json) {
+		output_is_short(request, NUMBER_SIZE);
 		if (sum < 0)
 			putchar('-');
 		number_print(sum < 0 ? -(__u64)sum : (__u64)sum);

@@ -295,7 +295,7 @@ static enum status do_keys(struct request *request, const struct hashbelt_item *
 		status = one(request, &keys[i], item);
 		worst = status > worst ? status : worst;
 	}
-	free(keys);
+	request_free_keys(request, keys);
 	return status > worst ? status : worst;
 }
 

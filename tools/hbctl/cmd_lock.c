@@ -79,6 +79,7 @@ static int print_grant(const struct request *request, const struct lock_ask *ask
 		print_held(ask, held);
 		return output_end(&action);
 	}
+	output_is_short(request, NUMBER_SIZE + ask->owner.len);
 	number_print(held->token);
 	if (!request_option(request, "owner")) {
 		putchar('\t');

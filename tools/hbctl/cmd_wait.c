@@ -13,6 +13,7 @@
 #include "encoding.h"
 #include "entry.h"
 #include "json.h"
+#include "output.h"
 
 /* Size of the record of a completed request: it has no value. */
 #define EVENT_SIZE	(sizeof(struct hashbelt_event) + HASHBELT_KEY_MAX)
@@ -83,6 +84,8 @@ static enum status look(struct wait *wait)
 			continue;
 		if (err)
 			return fail_entry(wait->request, err, key);
+		if (!wait->request->json)
+			output_is_short(wait->request, 4 * (key->len + wait->value.len) + 2);
 		entry_print_line(wait->request, key, &wait->value, &item);
 		wait->ended = true;
 	}

@@ -416,22 +416,33 @@ enum status request_key(const struct request *request, int operand, struct key *
 /**
  * request_keys() - the operands, which are keys
  * @request:	the request, of a command that has the option --escaped
- * @keys:	returned: as many as there are operands, to be freed with free(3) also after a
+ * @keys:	returned: as many as there are operands, for request_free_keys() also after a
  *		failure
  *
  * Return: STATUS_DONE, or another status after a line that says what is wrong.
  */
-enum status request_keys(const struct request *request, struct key **keys)
+enum status request_keys(struct request *request, struct key **keys)
 {
 	enum status status = STATUS_DONE;
 	int i;
 
-	*keys = calloc(request->count, sizeof(**keys));
+	*keys = request->count == 1 ? &request->key : calloc(request->count, sizeof(**keys));
 	if (!*keys)
 		return fail(STATUS_ERROR, "out of memory");
 	for (i = 0; !status && i < request->count; i++)
 		status = request_key(request, i, &(*keys)[i]);
 	return status;
+}
+
+/**
+ * request_free_keys() - free the keys of request_keys()
+ * @request:	the request
+ * @keys:	the keys
+ */
+void request_free_keys(const struct request *request, struct key *keys)
+{
+	if (keys != &request->key)
+		free(keys);
 }
 
 /**

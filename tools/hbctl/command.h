@@ -115,6 +115,16 @@ struct command {
 };
 
 /**
+ * struct key - a key that was given as an operand
+ * @bytes:	the key
+ * @len:	its length, bytes
+ */
+struct key {
+	const char *bytes;
+	size_t len;
+};
+
+/**
  * struct request - the arguments of hbctl
  * @command:	the command; NULL while it is not known
  * @device:	path of the device
@@ -133,6 +143,7 @@ struct command {
  * @kept:	of a batch: where its lines leave a handle to the next one; NULL: they do not
  * @is_brief:	nothing stays at the handle when the command has ended
  * @handle:	from request_open(), request_bind() or request_try_bind(); NULL before
+ * @key:	where request_keys() leaves a single key
  */
 struct request {
 	const struct command *command;
@@ -150,16 +161,7 @@ struct request {
 	struct hashbelt **kept;
 	bool is_brief;
 	struct hashbelt *handle;
-};
-
-/**
- * struct key - a key that was given as an operand
- * @bytes:	the key
- * @len:	its length, bytes
- */
-struct key {
-	const char *bytes;
-	size_t len;
+	struct key key;
 };
 
 extern const struct option_spec common_options[];
@@ -172,7 +174,8 @@ enum status request_duration(const struct request *request, const char *name,
 enum status request_ttl(const struct request *request, const char *words, __u64 *ms);
 enum status request_unescape(const struct request *request, char *text, size_t *len);
 enum status request_key(const struct request *request, int operand, struct key *key);
-enum status request_keys(const struct request *request, struct key **keys);
+enum status request_keys(struct request *request, struct key **keys);
+void request_free_keys(const struct request *request, struct key *keys);
 bool request_takes_stdin(const struct request *batch);
 enum status request_stdin(const struct request *request);
 enum status request_belt(struct request *request, const char *name);

@@ -56,6 +56,7 @@ void entry_print(const struct request *request, const struct value *value,
 {
 	char text[DURATION_SIZE];
 
+	output_is_short(request, value->len + 1);
 	fwrite(value->bytes, 1, value->len, stdout);
 	/* The shell's prompt would stand behind the value. */
 	if (isatty(STDOUT_FILENO) && (!value->len || value->bytes[value->len - 1] != '\n'))

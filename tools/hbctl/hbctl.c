@@ -530,29 +530,33 @@ static void replace_closed_files(void)
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-static void free_arguments(char **arguments)
+/* Commands of fewer words need no heap, which would cost more than most commands. Bytes. */
+#define ROOM	512
+
+/*
+ * Gets memory for the operands, and makes a copy of the arguments behind them, for a program that
+ * is to run with the same. Return: the memory, for free(3) unless it is @room; NULL: there is none.
+ */
+static void *take_words(struct request *request, char room[ROOM], unsigned int argc, char **argv)
 {
-	char **argument;
+	size_t arrays = sizeof(*argv) * 2 * (argc + 1), size = arrays;
+	char *words = room, *text;
+	unsigned int i;
 
-	for (argument = arguments; argument && *argument; argument++)
-		free(*argument);
-	free(arguments);
-}
-
-/* A copy of the arguments, for a program that is to run with the same; NULL: no memory. */
-static char **copy_arguments(int argc, char **argv)
-{
-	char **arguments = calloc(argc + 1, sizeof(*arguments));
-	int i;
-
-	for (i = 0; arguments && i < argc; i++) {
-		arguments[i] = strdup(argv[i]);
-		if (!arguments[i]) {
-			free_arguments(arguments);
-			return NULL;
-		}
+	for (i = 0; i < argc; i++)
+		size += strlen(argv[i]) + 1;
+	if (size > ROOM)
+		words = malloc(size);
+	if (!words)
+		return NULL;
+	memset(words, 0, arrays);
+	request->operands = (char **)words;
+	request->arguments = request->operands + argc + 1;
+	for (i = 0, text = words + arrays; i < argc; i++) {
+		request->arguments[i] = text;
+		text = stpcpy(text, argv[i]) + 1;
 	}
-	return arguments;
+	return words;
 }
 
 /* Whether --json is among the arguments: an error in those before it is to be JSON as well. */
@@ -575,20 +579,18 @@ static enum status run_arguments(const struct request *batch, int argc, char **a
 		.belt = HASHBELT_DEFAULT_BELT,
 		.batch = batch,
 	};
+	char room[ROOM] __attribute__((aligned(sizeof(char *))));
 	enum status status;
+	void *words;
 	size_t i;
 
 	for (i = 0; batch && i < ARRAY_SIZE(inherited); i++)
 		request.values[inherited[i]] = batch->values[inherited[i]];
 	fail_as_json(request.values[OPTION_JSON] || wants_json(argv));
-	request.operands = calloc(argc + 1, sizeof(*request.operands));
-	request.arguments = copy_arguments(argc, argv);
-	if (request.operands && request.arguments)
-		status = run(&request, argc, argv);
-	else
-		status = fail(STATUS_ERROR, "out of memory");
-	free_arguments(request.arguments);
-	free(request.operands);
+	words = take_words(&request, room, argc, argv);
+	status = words ? run(&request, argc, argv) : fail(STATUS_ERROR, "out of memory");
+	if (words != room)
+		free(words);
 	return status;
 }
 

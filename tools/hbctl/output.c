@@ -3,11 +3,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "duration.h"
 #include "encoding.h"
 #include "output.h"
+
+/* The heap, and the size that the C library takes, would cost more than most commands. */
+#define SHORT	512
+
+/**
+ * output_is_short() - give standard output a small buffer, if all output fits
+ * @request:	the request, of a command that has not printed yet
+ * @size:	the most that it prints, bytes
+ *
+ * Context: a batch keeps the buffer that its first line has begun with.
+ */
+void output_is_short(const struct request *request, size_t size)
+{
+	static char buffer[SHORT];
+
+	if (!request->batch && size <= sizeof(buffer))
+		setvbuf(stdout, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof(buffer));
+}
 
 /**
  * ttl_text() - the time that an entry has left
@@ -31,7 +50,7 @@ const char *ttl_text(char *text, __u64 ttl_ms)
  */
 void number_print(__u64 number)
 {
-	char text[24], *digit = text + sizeof(text);
+	char text[NUMBER_SIZE], *digit = text + sizeof(text);
 
 	*--digit = '\0';
 	do {

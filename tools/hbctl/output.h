@@ -7,6 +7,12 @@
 
 #include <hashbelt/client.h>
 
+/* Bytes of the longest number and what stands beside it. */
+#define NUMBER_SIZE	24
+
+struct request;
+
+void output_is_short(const struct request *request, size_t size);
 void number_print(__u64 number);
 void output_begin(struct sigaction *old);
 int output_end(const struct sigaction *old);

@@ -6,18 +6,22 @@
 
 #include "value.h"
 
-/* The size that is tried first: most values are smaller. */
-#define FIRST_ROOM	(64 * 1024)
-
 static int make_room(struct value *value, size_t room)
 {
 	char *bytes;
 
 	if (room <= value->room)
 		return 0;
-	bytes = realloc(value->bytes, room);
+	if (room <= sizeof(value->first)) {
+		value->bytes = value->first;
+		value->room = sizeof(value->first);
+		return 0;
+	}
+	bytes = realloc(value->bytes == value->first ? NULL : value->bytes, room);
 	if (!bytes)
 		return -ENOMEM;
+	if (value->bytes == value->first)
+		memcpy(bytes, value->first, value->len);
 	value->bytes = bytes;
 	value->room = room;
 	return 0;
@@ -102,7 +106,7 @@ int value_read(struct value *value, int fd)
 int value_get(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	      struct hashbelt_item *item)
 {
-	size_t room = FIRST_ROOM;
+	size_t room = VALUE_FIRST;
 	int err;
 
 	/* Between two tries the value may have been replaced by a larger one. */
@@ -130,12 +134,22 @@ int value_get(struct value *value, struct hashbelt *handle, const void *key, siz
 int value_fill(struct value *value, struct hashbelt *handle, const void *key, size_t key_len,
 	       struct hashbelt_fill *fill)
 {
-	/* All that there may be: a second try would ask for the right again. */
-	int err = make_room(value, HASHBELT_VALUE_MAX);
+	const struct hashbelt_item item = fill->item;
+	size_t room = VALUE_FIRST;
+	int err;
 
-	if (err)
-		return err;
-	err = hashbelt_fill(handle, key, key_len, value->bytes, value->room, fill);
+	/* With an expired value that does not fit, the right would be granted, and lost. */
+	if (fill->how & HASHBELT_STALE)
+		room = HASHBELT_VALUE_MAX;
+	for (;; room = HASHBELT_VALUE_MAX) {
+		fill->item = item;
+		err = make_room(value, room);
+		if (err)
+			return err;
+		err = hashbelt_fill(handle, key, key_len, value->bytes, value->room, fill);
+		if (err != -ERANGE)
+			break;
+	}
 	value->len = err ? 0 : fill->item.value_len;
 	return err;
 }
@@ -146,6 +160,9 @@ int value_fill(struct value *value, struct hashbelt *handle, const void *key, si
  */
 void value_free(struct value *value)
 {
-	free(value->bytes);
-	*value = (struct value){ 0 };
+	if (value->bytes != value->first)
+		free(value->bytes);
+	value->bytes = NULL;
+	value->len = 0;
+	value->room = 0;
 }

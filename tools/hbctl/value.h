@@ -7,11 +7,15 @@
 
 #include <hashbelt/client.h>
 
+/* The size that is tried first: most values are smaller. */
+#define VALUE_FIRST	1024
+
 /**
  * struct value - the bytes of a value
  * @bytes:	the bytes
  * @len:	how many
  * @room:	how many would fit
+ * @first:	where they are if they fit: the heap would cost more than the call that gets them
  *
  * Begins as zeros, ends with value_free(), and can be used again in between.
  */
@@ -19,6 +23,7 @@ struct value {
 	char *bytes;
 	size_t len;
 	size_t room;
+	char first[VALUE_FIRST];
 };
 
 int value_copy(struct value *value, const void *bytes, size_t len);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +18,28 @@
 #define SCAN_SIZE	(64 * 1024)
 
 __thread struct refused hashbelt_refused;
+
+/*
+ * The memory of one handle, and whether it is taken: a program that has one handle for a short time
+ * needs no heap for it, which would cost more than the calls.
+ */
+static struct hashbelt first;
+static bool first_taken;
+
+static struct hashbelt *take_memory(void)
+{
+	if (!__atomic_exchange_n(&first_taken, true, __ATOMIC_ACQUIRE))
+		return &first;
+	return malloc(sizeof(struct hashbelt));
+}
+
+static void leave_memory(struct hashbelt *belt)
+{
+	if (belt == &first)
+		__atomic_store_n(&first_taken, false, __ATOMIC_RELEASE);
+	else
+		free(belt);
+}
 
 /* Whether the device has the interface that this library was compiled with. */
 static int check_abi(int fd)
@@ -44,7 +67,7 @@ int hashbelt_fdopen(int fd, struct hashbelt **belt)
 	*belt = NULL;
 	if (err)
 		return err;
-	*belt = malloc(sizeof(**belt));
+	*belt = take_memory();
 	if (!*belt)
 		return -ENOMEM;
 	**belt = (struct hashbelt){
@@ -151,7 +174,7 @@ void hashbelt_close(struct hashbelt *belt)
 		return;
 	hashbelt_window_close(belt);
 	close(belt->fd);
-	free(belt);
+	leave_memory(belt);
 }
 
 /**
