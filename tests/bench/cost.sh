@@ -4,9 +4,9 @@
 # cost.sh --update - count the instructions of each operation, and write the counts to
 # tests/bench/instructions, with which the suite cost compares.
 #
-# cost.sh --reference KERNEL-COMPILER-PYTHON - print the counts to compare with: those of that file.
-# If they were made with another kernel, compiler or Python, a change of a count may not be the
-# module's or the package's. Then the module and the package of the commit that last wrote the file
+# cost.sh --reference VERSIONS - print the counts to compare with: those of that file.
+# If they were made with another kernel, compiler, Python or C library, a change of a count may be
+# theirs. Then the module, the package for Python and hbctl of the commit that last wrote the file
 # are built and counted with the present ones.
 set -eu
 unset CDPATH
@@ -29,6 +29,7 @@ update() {
 	for counts in first second; do
 		"$here/count.sh" $entries $buckets >"$work/$counts"
 		"$here/python/count.sh" >>"$work/$counts"
+		"$here/start.sh" >>"$work/$counts"
 	done
 	cmp -s "$work/first" "$work/second" || {
 		diff "$work/first" "$work/second" >&2 || true
@@ -43,8 +44,8 @@ update() {
 	echo "$file is written: commit it with the change that it belongs to"
 }
 
-# rebuild REASON - build the module of the commit that last wrote the counts with the present
-# kernel and compiler, and count it.
+# rebuild REASON - build what is counted of the commit that last wrote the counts with the present
+# kernel, compiler and libraries, and count it.
 rebuild() {
 	"$top/tests/need.sh" git
 	cd "$top" || exit
@@ -59,18 +60,24 @@ run tests/bench/cost.sh --update on sources that are known to be good"
 	# A commit before the package had its extension has no counts of it.
 	[ ! -e "$work/source/tests/python/extension.sh" ] ||
 		"$here/python/count.sh" "$work/source" "$work/module/hashbelt.ko" | grep -v '^#'
+	# A commit whose hbctl was not counted has no counts of it.
+	[ ! -e "$work/source/tests/bench/start.sh" ] || {
+		make -s -C "$work/source" -f tools/Makefile O="$work/tools" LIBPQ= LIBEVENT= \
+			LIBHIREDIS= LDFLAGS="-Wl,-z,relro -Wl,-z,now" >&2
+		"$here/start.sh" "$work/module/hashbelt.ko" "$work/tools/hbctl" | grep -v '^#'
+	}
 }
 
 reference() {
-	if [ "$(grep -E '^# (kernel|compiler|python):' "$file")" = "$1" ]; then
+	if [ "$(grep -E '^# (kernel|compiler|python|libc):' "$file")" = "$1" ]; then
 		grep -v '^#' "$file"
 	else
-		rebuild "tests/bench/instructions was counted with another kernel, compiler or Python"
+		rebuild "tests/bench/instructions was counted with other versions"
 	fi
 }
 
 case ${1-}$# in
 --update1) update ;;
 --reference2) reference "$2" ;;
-*) fail "usage: cost.sh --update | --reference KERNEL-COMPILER-PYTHON" ;;
+*) fail "usage: cost.sh --update | --reference VERSIONS" ;;
 esac
