@@ -31,6 +31,10 @@ equal('a pipeline of 10,000 incr counts each', ''.join(f'{i + 1}\r\n' for i in r
 client.send('mg none q\r\n' * 10000 + 'mn\r\n')
 equal('a pipeline of 10,000 quiet misses has no reply', 'MN\r\n', client.until(b'MN\r\n'))
 
+client.send('mn\r\n' * 65536)
+equal('requests that fill the server\'s buffer to its end are all answered', 'MN\r\n' * 65536,
+      client.exactly(4 * 65536).decode())
+
 # Slow readers: 300 MB of replies that a client does not read
 value = os.urandom(500000)
 client.send(b'set large 0 0 500000\r\n' + value + b'\r\nmn\r\n')
@@ -74,6 +78,10 @@ half = server.connect()
 half.send('set k 0 0 1\r\na\r\nget k\r\n')
 half.socket.shutdown(socket.SHUT_WR)
 equal('a client that sends no more gets its replies', 'STORED\r\nVALUE k 0 1\r\na\r\nEND\r\n', half.all())
+half = server.connect()
+half.send('set k 0 0 1 noreply\r\na\r\n')
+half.socket.shutdown(socket.SHUT_WR)
+equal('the connection of a client that sends no more, and wants no reply, is closed', '', half.all())
 
 # Idle connections
 before = server.memory()

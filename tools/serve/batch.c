@@ -8,7 +8,6 @@
  * compared by their hashes, which only ends a batch early where two are equal.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -155,10 +154,12 @@ bool batch_takes(struct work *work, struct belt *belt, const char *key, size_t k
 {
 	unsigned int hash = hash_key(key, key_len);
 	struct key_set *set = changes ? &work->changed_keys : &work->read_keys;
+	const char *name;
 
 	if (!work->items) {
 		work->belt = belt;
-		snprintf(work->belt_name, sizeof(work->belt_name), "%s", belt_name(belt));
+		name = belt_name(belt);
+		memcpy(work->belt_name, name, strlen(name) + 1);
 		memset(&work->read_keys, 0, sizeof(work->read_keys));
 		memset(&work->changed_keys, 0, sizeof(work->changed_keys));
 	} else if (work->belt != belt || is_in(&work->changed_keys, hash) ||

@@ -55,6 +55,8 @@
  * @fd:		its socket
  * @waits_for:	EV_READ, EV_WRITE or EV_TIMEOUT
  * @last:	when it sent or took something last, in seconds
+ * @is_full:	the last read has filled its buffer: no event reports bytes that it may have left
+ * @has_more:	the end of the stream, or an error, may be left likewise
  * @has_begun:	it has sent something
  * @is_broken:	its socket has failed
  * @is_subscriber: it is among those with subscriptions
@@ -76,6 +78,8 @@ struct connection {
 	int fd;
 	short waits_for;
 	unsigned int last;
+	bool is_full;
+	bool has_more;
 	bool has_begun;
 	bool is_broken;
 	bool is_subscriber;
@@ -235,7 +239,9 @@ static ssize_t receive(struct connection *connection, char *buffer, size_t size)
 
 	if (connection->tls)
 		return tls_read(connection->tls, buffer, size);
-	len = recv(connection->fd, buffer, size, 0);
+	do {
+		len = recv(connection->fd, buffer, size, 0);
+	} while (len < 0 && errno == EINTR);
 	return len < 0 ? -errno : len;
 }
 
@@ -358,6 +364,21 @@ static bool send_pushes(struct connection *connection)
 }
 
 /*
+ * The events of a connection that waits for one. Those of a socket without encryption are edges:
+ * the kernel then looks at the socket once for each change of it, and not once more before it
+ * waits. A change is reported once, so a turn has to find all of it: EV_CLOSED tells that the end
+ * has come behind bytes.
+ */
+static short events_of(const struct connection *connection, short what)
+{
+	if (what == EV_TIMEOUT)
+		return 0;
+	if (connection->tls)
+		return what | EV_PERSIST;
+	return what | EV_PERSIST | EV_ET | (what == EV_READ ? EV_CLOSED : 0);
+}
+
+/*
  * Waits for the socket to be readable or writable, or, with EV_TIMEOUT, until other connections had
  * their turn: a timer comes after the next look at all sockets, and event_active() before it.
  */
@@ -371,7 +392,7 @@ static void wait_for(struct connection *connection, short what)
 	event_del(&connection->event);
 	event_assign(&connection->event, connection->worker->base,
 		     what == EV_TIMEOUT ? -1 : connection->fd,
-		     what == EV_TIMEOUT ? 0 : what | EV_PERSIST,
+		     events_of(connection, what),
 		     event_get_callback(&connection->event), connection);
 	event_add(&connection->event, what == EV_TIMEOUT ? &now : NULL);
 }
@@ -382,6 +403,7 @@ static void wait_for(struct connection *connection, short what)
 enum turn {
 	TURN_WAIT,		/* wait for its socket */
 	TURN_AGAIN,		/* there may be more that no event reports */
+	TURN_LATER,		/* likewise, but it is the turn of others */
 	TURN_CLOSE,
 };
 
@@ -417,6 +439,7 @@ static ssize_t read_input(struct connection *connection, struct work *work)
 	char *at = load(connection, work, &room);
 	ssize_t len = receive(connection, at, room);
 
+	connection->is_full = !connection->tls && len == (ssize_t)room;
 	if (len == -EPROTO && connection->tls)
 		connection->client.reason = tls_reason(connection->tls);
 	if (len <= 0)
@@ -489,6 +512,10 @@ static enum turn end_turn(struct connection *connection, struct work *work, ssiz
 	/* After a read without bytes a part of a record is pending: its rest is an event. */
 	if (len > 0 && connection->tls && tls_pending(connection->tls))
 		return TURN_AGAIN;
+	if (len > 0 && connection->is_full)
+		return TURN_LATER;
+	if (len > 0 && connection->has_more)
+		return TURN_AGAIN;
 	/* Bytes that came while the server ends are answered, too. */
 	if (connection->worker->is_ending)
 		return len ? TURN_AGAIN : TURN_CLOSE;
@@ -512,6 +539,9 @@ static enum turn run_turn(struct connection *connection)
 		len = read_input(connection, work);
 		if (len > 0 && work->len >= connection->client.need)
 			connection->done = run_requests(connection, work);
+		/* A socket that has failed says so when replies are sent, or at the next read. */
+		if (!connection->tls && output_is_empty(&work->output))
+			connection->has_more = true;
 	}
 	if (len >= 0) {
 		if (!finish(connection, work)) {
@@ -541,7 +571,7 @@ static void take_turns(struct connection *connection)
 		if (connection->client.reason)
 			log_close(connection, connection->client.reason);
 		close_connection(connection);
-	} else if (turn == TURN_AGAIN) {
+	} else if (turn != TURN_WAIT) {
 		wait_for(connection, EV_TIMEOUT);
 	}
 }
@@ -580,9 +610,12 @@ void connections_deliver(struct worker *worker, const char *records, size_t len)
 
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
+	struct connection *connection = arg;
+
 	(void)fd;
-	(void)what;
-	take_turns(arg);
+	/* The end of the stream, or an error, is behind the bytes. */
+	connection->has_more = what & ~(EV_READ | EV_WRITE | EV_ET);
+	take_turns(connection);
 }
 
 /**
@@ -618,7 +651,7 @@ bool connection_open(struct worker *worker, int fd, const struct listener *liste
 	connection->waits_for = EV_READ;
 	connection->last = seconds_now();
 	link_connection(connection);
-	event_assign(&connection->event, worker->base, fd, EV_READ | EV_PERSIST, on_event,
+	event_assign(&connection->event, worker->base, fd, events_of(connection, EV_READ), on_event,
 		     connection);
 	event_add(&connection->event, NULL);
 	if (log_level() >= LOG_CONNECTIONS)
