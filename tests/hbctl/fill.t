@@ -62,27 +62,8 @@ filled() {
 }
 
 # absent COMMAND... - run hbctl for the key k, which may have no entry
-# shellcheck disable=SC2317 # called by late
 absent() {
 	on "$@" k 2>"$temporary/absent"
-}
-
-# late NAME PRESENT COMMAND... - COMMAND comes while get --fill computes OLD for an absent key, or with
-# $options for a present one. Check that get --fill prints OLD, and that the value is PRESENT
-# afterwards; none if that is empty
-late() {
-	what=$1 present=$2
-	shift 2
-	[ -n "$options" ] || absent rm
-	# shellcheck disable=SC2086 # a list
-	filling late k --fill --ttl 1h $options
-	"$@"
-	filled late "$last" OLD
-	want OLD
-	wrong=$(check_status 0; same; check_error '')
-	run on get k
-	printf %s "$present" >"$temporary/wanted"
-	result "$what" "$wrong$(same; [ -n "$present" ] || check_status 1)"
 }
 
 # wake - print the belt time at which the worker runs next: the end of the only lease
@@ -235,14 +216,6 @@ is 'get --fill without --stale of an expired key exits with 5' 5 '' 'another cal
 on put k after
 value 'get --fill --stale prints the new value once it is put' after on get k --fill --stale
 on rm k
-is 'get --fill --stale does not print a removed value' 1 '' "'k' in belt 'old' is yours *" \
-	on get k --fill --stale
-on put k before
-on advance 101s
-on get k --fill --lease 1h 2>/dev/null >&2
-on advance 61s
-is 'get --fill --stale does not print a value after its grace time' 5 '' 'another caller *' \
-	on get k --fill --stale
 
 # Removed values that stay
 on load <<-'EOF'
@@ -346,35 +319,6 @@ on advance 2s
 value 'get --fill --ahead 25% runs the command with 74 of 300 s left' 2 \
 	on get l --fill --ahead 25% -- printf 2
 
-# A fill that is late stores nothing
-options=
-belt late --ttl 2h --buckets 11
-late 'a fill that is late stores nothing after a put' FRESH on put k FRESH
-late 'a fill that is late stores nothing after an rm of the absent key' '' absent rm
-options='--ahead 1h'
-on put k OLDER --ttl 1m
-late 'a fill ahead of time that is late stores nothing after a put' FRESH on put k FRESH
-options='--stale'
-belt late_stale --ttl 1m --grace 1h --buckets 11
-on put k OLDER
-on advance 2m
-late 'a fill that replaces a stale value stores nothing after an rm' '' absent rm
-
-# The callers that wait for a fill whose key is invalidated
-belt anew --ttl 2h --buckets 11
-filling first k --fill
-first=$last
-begin second k --fill -- echo NEW
-second=$last
-at_last asleep "$second"
-absent rm
-ends 'an rm gives the first waiter a fill lease of its own' "$second" second 0 NEW ''
-filled first "$first" OLD
-want OLD
-result 'a caller whose fill lease was ended by an rm prints its own value' \
-	"$(check_status 0; same; check_error '')"
-is 'the value of the waiter stays when the caller before it is late' 0 NEW '' on get k
-
 # Why a value is not stored
 belt over --ttl 2h --buckets 11
 filling late k -v --fill
@@ -383,10 +327,12 @@ filled late "$last" OLD
 want OLD
 result 'get -v --fill says that another process has put the key' "$(check_status 0; same
 	check_error "the value is not stored: another process has put 'k' in belt 'over' meanwhile")"
+value 'a fill that is late leaves the value that was put meanwhile' FRESH on get k
 on rm k
 filling late k -v --fill
 absent rm
 filled late "$last" OLD
+want OLD
 result 'get -v --fill says that the key was removed meanwhile, or the fill lease was over' "$(
 	check_status 0; same
 	check_error "the value is not stored: 'k' in belt 'over' was removed or expired meanwhile, *")"
@@ -534,12 +480,7 @@ is 'get --fill with a command runs it after --retry-after of a failure' 0 again 
 on rm k
 run on get k --fill --retry-after 1h -- false
 result 'the command of --retry-after exits with its own status' "$(check_status 1)"
-on put k fixed
-value 'a put ends --retry-after of a failure' fixed on get k --fill -- printf again
-on rm k
-run on get k --fill --retry-after 1h -- false
-absent rm
-value 'an rm ends --retry-after of a failure' again on get k --fill -- printf again
+on put k again
 on advance 80s
 run on get k --fill --ahead 30s --retry-after 10s --json -- false
 normalize "$temporary/out"
@@ -561,66 +502,6 @@ value 'get --fill --stale within --retry-after of a failure prints the old value
 	on get k --fill --stale -- printf newer
 is 'get --fill without --stale within --retry-after of a failure exits with 6' 6 '' \
 	"${failed#hbctl: }" on get k --fill -- echo newer
-rm -f "$log" "$go"
-on clear
-pids=
-for i in 1 2 3; do
-	begin "fail$i" k --fill -- "$temporary/fails" "$log" "$go"
-	pids="$pids $last"
-done
-at_last lines "$log" 1
-at_last waiting 2
-touch "$go"
-for pid in $pids; do
-	end "$pid"
-	echo "$status"
-done >"$temporary/out"
-want "$(printf '%s\n' 7 7 7)"
-result 'without --retry-after each of three waiters runs the failing command' \
-	"$(same; lines "$log" 3 || cat "$log")"
-
-# Commands that are killed or exceed their lease
-belt killed --ttl 100s --buckets 11
-rm -f "$log" "$go"
-begin first k --fill --lease 1h -- "$temporary/compute" "$log" "$go" first
-first=$last
-at_last lines "$log" 1
-begin second k --fill -- "$temporary/compute" "$log" "$go" second
-second=$last
-at_last asleep "$second"
-begin third k --fill -- "$temporary/compute" "$log" "$go" third
-third=$last
-at_last asleep "$third"
-kill -KILL "$first"
-wait "$first" 2>/dev/null
-at_last lines "$log" 2
-result 'the kill of get --fill gives a waiter the fill lease while its command runs' \
-	"$(lines "$log" 2 || cat "$log")"
-at_last asleep "$third"
-result 'the kill of get --fill gives one of two waiters the fill lease' \
-	"$(lines "$log" 2 || cat "$log"; asleep "$third" || echo awake)"
-kill -KILL "$third"
-wait "$third" 2>/dev/null
-touch "$go"
-ends 'the waiter that got the fill lease from a killed hbctl prints its own value' \
-	"$second" second 0 second ''
-is 'get prints what the waiter after a killed hbctl has put' 0 second '' on get k
-on clear
-rm -f "$log" "$go"
-begin first k --fill --lease 10s -- "$temporary/compute" "$log" "$go" first
-first=$last
-at_last lines "$log" 1
-begin second k --fill -- "$temporary/compute" "$log" "$go" second
-second=$last
-at_last asleep "$second"
-on advance 30s
-result 'get --fill that exceeds its lease loses the fill lease to a waiter' \
-	"$(at_last lines "$log" 2 || cat "$log")"
-touch "$go"
-end "$first" "$second"
-sort "$temporary/first.out" "$temporary/second.out" >"$temporary/out"
-printf '%s\n' first second >"$temporary/wanted"
-result 'get --fill that has lost its lease prints its own value' "$(same)"
 
 # Full belts, missing rights, destroyed belts
 belt full --max-entries 1

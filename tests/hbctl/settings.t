@@ -175,46 +175,14 @@ is 'set without --json prints nothing' 0 '' '' hbctl set set --wipe=no
 is 'set of an unknown belt exits with 3' 3 '' "there is no belt 'nosuch', or you have no right to it: *" \
 	hbctl set nosuch --pinned
 
-# A belt in use keeps its entries and deadlines.
-belt live --ttl 1m
-awk 'BEGIN {
-	for (i = 0; i < 3000; i++)
-		printf "k%d\tv%d\t%dms\t%d\n", i, i, 1000 + i * i, i + 1
-}' >"$temporary/lines"
-on load "$temporary/lines"
-sort "$temporary/lines" >"$temporary/wanted"
-for options in '--ttl 1s --buckets 2' '--ttl 30d --buckets 1000' '--ttl 1m --buckets 60' \
-	'--policy updating --pinned --wipe' '--on-expire reinsert --max-entries 10'; do
-	# shellcheck disable=SC2086 # words
-	hbctl set live $options
-	on dump --values | sort >"$temporary/out"
-	result "set $options leaves all entries and deadlines" "$(same)"
-done
-is 'size after several sets is 3000 as before' 0 3000 '' on size
-hbctl create busy --ttl 1h
-(
-	for buckets in 2 3 5 8 13 21 34 55 89 144 233 377 610 987; do
-		hbctl set busy --buckets $buckets --ttl ${buckets}h
-	done
-) &
-awk 'BEGIN { for (i = 0; i < 20000; i++) printf "k%d\tv\n", i }' >"$temporary/many"
-is 'load of 20000 entries beside sets of ttl and buckets exits with 0' 0 '' '' \
-	hbctl -b busy load "$temporary/many"
-wait
-is 'size after load beside sets of ttl and buckets is 20000' 0 20000 '' hbctl -b busy size
-hbctl destroy busy
-
 # Full belts
 belt full --max-entries 2
 on put a 1
 on put b 2
 is 'put of a new key on a belt at max_entries exits with 4' 4 '' "belt 'full' is full: *" on put c 3
 is 'load on a belt at max_entries exits with 4' 4 '' "belt 'full' is full: *" \
-	on load "$temporary/lines"
-is 'put over an entry on a belt at max_entries exits with 0' 0 '' '' on put b 4
+	sh -c 'echo "c	3" | hbctl -b full load'
 hbctl set full --when-full evict
-is 'put of a new key exits with 0 after set --when-full evict' 0 '' '' on put c 3
-is 'size after a put that evicts is max_entries' 0 2 '' on size
 like 'info prints limits and what is used of them' 0 '*max entries:  2, 2 used
 max bytes:    none, * used
 when full:    evict: *' '' on info
