@@ -1011,13 +1011,15 @@ newest_dialogues() {
 	one "newest/$1" newest "$2:/source/.cache/build/serve" env SPLITS=20 tests/serve/dialogues.t "$1"
 }
 
-# newest_redis - build hbserve, and fetch servers and clients of Redis.
+# newest_redis - build hbserve, fetch servers and clients of Redis, and make the payload of a guest with the clients.
 newest_redis() {
 	[ ! "$listing" ] || return 0
 	{
 		root=$("$tests/newest/redis_root.sh") && experimental=$("$tests/newest/redis_experimental.sh") &&
-			newest_hbserve && build fakes-serve &&
-			cp "$experimental/redis-server" "$top/.cache/build/newest"
+			newest_hbserve && build serve &&
+			cp "$experimental/redis-server" "$top/.cache/build/newest" &&
+			"$tests/newest/redis_payload.sh" "$payload" "$top/.cache/build/tools-guest" \
+				"$top/.cache/build/serve/plain/hbserve" "$payload-newest-redis"
 	} >"$logs/newest-redis.log" 2>&1 && [ ! -s "$logs/newest-redis.log" ]
 }
 
@@ -1037,6 +1039,8 @@ suite_newest_redis() (
 	newest_dialogues redis-experimental $built
 	newest_dialogues valkey /engines/valkey
 	ENTER_ROOT=$root one newest/redis newest $built/serve python3 tests/newest/clients.t redis $modules
+	payload=$payload-newest-redis
+	guest newest-redis "--memory 3072" tests/newest/redis_belts.t
 	# shellcheck disable=SC2016 # dpkg-query's format
 	[ "$listing" ] || newest "" dpkg-query -W -f '# figure: ${Package} ${Version}\n' redis-server valkey-server
 )
