@@ -12,6 +12,9 @@ O := .cache/build
 # A web server's log, plain or gzipped, to count sessions in as one more test.
 ACCESS_LOG ?=
 
+# Where "make in-tree" leaves its patches.
+PATCHES ?= $(O)/patches
+
 # How long to soak, seconds.
 SOAK ?= 3600
 export VERSION ACCESS_LOG SOAK
@@ -41,7 +44,7 @@ place := $(if $(filter all module load $(if $(dkms),,install),$(or $(MAKECMDGOAL
 share_jobs := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 
 .PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants findings soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
-	install-dkms uninstall deb clean help
+	install-dkms uninstall deb in-tree clean help
 
 all: module tools ## module for the running kernel, and the tools
 
@@ -153,6 +156,9 @@ uninstall: ## remove what these three put, with the same variables (DESTDIR, PRE
 
 deb: | place ## Debian packages, in .cache/build/deb: hashbelt-dkms, hashbelt-server, hbctl, hbctl-store, the library, python3-hashbelt
 	tools/make_deb.sh $(call quote,$(O)/deb)
+
+in-tree: | place ## drivers/misc/hashbelt in the source of a kernel, KERNEL=DIRECTORY, by patches, which stay in .cache/build/patches
+	tools/in_tree.sh $(call quote,$(KERNEL)) $(call quote,$(PATCHES))
 
 # Another directory may have files of its user.
 clean: ## what was built; downloads and the kernel for KUnit stay

@@ -1136,6 +1136,19 @@ suite_arm64_pages() (
 		on_other arm64-pages "--machine arm64 --memory 2048" aarch64 64 PREEMPT
 )
 
+# The driver in the tree of a kernel, and built in.
+suite_in_tree() (
+	one in_tree "$tests/build/in_tree.t"
+	if [ ! "$listing" ] && ! image=$("$tests/kernel/kernel.sh" builtin image 2>"$logs/in-tree.build"); then
+		bail_out kernel-builtin "$logs/in-tree.build" "no kernel that has hashbelt built in"
+		exit
+	fi
+	guest builtin "--append hashbelt.max_belts=77777 --append hashbelt.buckets=7" tests/device/builtin.t
+	# reader_test counts references to a module.
+	# shellcheck disable=SC2046 # names without spaces
+	guest in-tree "" SCALE=5 $(programs "" | grep -v reader_test) $traced client_test kept_test
+)
+
 suite_models() {
 	one models/litmus "$tests/models/run.sh" litmus
 	if [ "$size" = full ]; then

@@ -11,6 +11,7 @@
 #   strict     has grace periods as short as they can be, and poisons all free memory
 #   kmsan      finds memory that is used, or copied to user space, before it is written
 #   clang      built by clang and its linker, with warnings as errors
+#   builtin    has hashbelt built in, by "make in-tree", with warnings as errors
 #   arm64      for arm64, with pages of 64 KiB
 #
 #   image             print the path of the kernel
@@ -31,7 +32,7 @@ unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$("$here/../cache.sh" kernel)
 jobs=$(nproc)
-job='' key='' log='' work='' config='' cross='' llvm='' package='' um=''
+job='' key='' log='' work='' config='' cross='' llvm='' package='' um='' driver=''
 # Child processes die with this shell, even if it is killed.
 bound='setpriv --pdeathsig TERM'
 
@@ -80,13 +81,14 @@ recipe() {
 	set -- kernel_make unpack configure keep
 	case $arch in
 	um) set -- "$@" edit mend ;;
-	*) set -- "$@" edit mend_guest ;;
+	*) set -- "$@" edit mend_guest ${driver:+put_driver} ;;
 	esac
 	for function; do
 		sed -n "/^$function() {/,/^}/p" "$here/kernel.sh"
 	done | if [ "$cross" ]; then cat; else grep -v '{cross:+'; fi |
 		if [ "$llvm" ]; then cat; else grep -v '{llvm:+'; fi |
 		if [ "$um" ]; then cat; else grep -v '{um:+'; fi |
+		if [ "$driver" ]; then cat; else grep -v '{driver:+'; fi |
 		sed "s/\\\$bound //"
 }
 
@@ -97,6 +99,12 @@ configuration() {
 	done | rename
 }
 
+# driver_hash - print a hash of what "make in-tree" puts into a kernel, but for the tests.
+driver_hash() {
+	(cd "$here/../.." && find Kbuild hashbelt*.[ch] belt device tools/in_tree.sh tools/in-tree -type f |
+		LC_ALL=C sort | xargs cat | sha256sum | cut -c 1-16)
+}
+
 # ingredients - print all that the kernel depends on. Comments and the order of lines of a .config
 # do not count, nor does code for other kernels: a new kernel must not cause the others to be built
 # again.
@@ -104,6 +112,7 @@ ingredients() {
 	configuration | grep '^CONFIG_' | LC_ALL=C sort
 	printf '%s\n' "$arch" "$image" "$targets" "$kept"
 	recipe
+	[ ! "$driver" ] || printf 'hashbelt\t%s\n' "$(driver_hash)"
 	dpkg-query -W "$source" "$package" "$hostcompiler"
 }
 
@@ -182,6 +191,14 @@ unpack() {
 			--exclude='drivers/net/*/*.[ch]' \
 			--exclude='sound/*.[ch]' --exclude='arch/*/dts'
 	if [ "$arch" = um ]; then mend; else mend_guest; fi
+	${driver:+put_driver}
+}
+
+# put_driver - put hashbelt into the source. Nobody gets these patches.
+put_driver() {
+	GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=hashbelt \
+		GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=hashbelt@hashbelt.invalid \
+		make -s -C "$here/../.." in-tree KERNEL="$work/source" PATCHES="$work/patches" >&2
 }
 
 # edit FILE SCRIPT - edit a file of the source; fail if that changes nothing.
@@ -352,7 +369,7 @@ uml | plain)
 	# Compiling with -O1 takes a quarter less. A module is compiled with -O2 all the same.
 	[ "$name" = plain ] || configs='plain uml' targets='KCFLAGS=-O1'
 	;;
-debug | kcsan | strict | kmsan | clang)
+debug | kcsan | strict | kmsan | clang | builtin)
 	arch=x86
 	# Not vmlinux: an emulator enters it at a place where the checkers are not set up yet.
 	image=arch/x86/boot/bzImage
@@ -363,6 +380,10 @@ debug | kcsan | strict | kmsan | clang)
 	[ "$name" != clang ] || {
 		compiler=clang-14 llvm=-14
 		"$here/../need.sh" lld-14 llvm-14
+	}
+	[ "$name" != builtin ] || {
+		driver=yes
+		"$here/../need.sh" git patch
 	}
 	configs="guest x86 $name"
 	;;
