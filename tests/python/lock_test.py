@@ -362,7 +362,8 @@ class Tasks(BeltCase):
             await wait()
 
         self.run_async(many())
-        self.assertEqual(self.belt.info().locks, 0)
+        # The cancelled wait may get the lock now, and its thread gives it back.
+        self.assertTrue(at_last(lambda: not self.belt.info().locks))
 
     def test_decorated(self):
         """a decorated async function runs under the lock, and a generator is refused"""
