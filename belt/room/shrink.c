@@ -243,7 +243,7 @@ static bool is_memory_free(void)
 
 /**
  * enum limbo_wait - how a wait for limbo has ended
- * @LIMBO_NONE:	there was no need to wait, or the task may not wait
+ * @LIMBO_NONE:	there was no need to wait, or the task may not wait, or it was killed
  * @LIMBO_FREED:	limbo has freed memory
  * @LIMBO_LATE:	it has not, in limbo_patience()
  */
@@ -264,6 +264,7 @@ static unsigned long limbo_patience(void)
 static enum limbo_wait wait_for_limbo(s64 much)
 {
 	unsigned int begun;
+	long left;
 
 	/* Pairs with end_round(). */
 	smp_mb();
@@ -272,11 +273,13 @@ static enum limbo_wait wait_for_limbo(s64 much)
 	    fatal_signal_pending(current) || current->flags & (PF_KSWAPD | PF_WQ_WORKER))
 		return LIMBO_NONE;
 	/* Entries that come while the work runs are freed when it has run once more. */
-	if (wait_event_timeout(drain.wait,
-			       atomic_long_read(&drain.bytes) < much ||
-			       READ_ONCE(drain.rounds) - begun >= 2, limbo_patience()))
-		return LIMBO_FREED;
-	return LIMBO_LATE;
+	left = wait_event_killable_timeout(drain.wait,
+					   atomic_long_read(&drain.bytes) < much ||
+					   READ_ONCE(drain.rounds) - begun >= 2, limbo_patience());
+	/* A task that the OOM killer has chosen meanwhile is to end, not to wait. */
+	if (left < 0)
+		return LIMBO_NONE;
+	return left ? LIMBO_FREED : LIMBO_LATE;
 }
 
 /*

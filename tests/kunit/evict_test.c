@@ -7,7 +7,9 @@
  * most.
  */
 #include <kunit/test.h>
+#include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 
 #include "belt/room/fit.h"
 
@@ -1120,6 +1122,33 @@ static void reclaim_waits_longer_where_memory_is_short(struct kunit *test)
 	available = 0;
 }
 
+static int wait_to_be_killed(void *arg)
+{
+	allow_signal(SIGKILL);
+	current->flags |= PF_MEMALLOC;
+	return wait_for_limbo(1);
+}
+
+/* The OOM killer may choose a task that waits. */
+static void a_task_that_is_killed_waits_no_longer_for_limbo(struct kunit *test)
+{
+	struct task_struct *task = kthread_create(wait_to_be_killed, NULL, "waits");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	while (atomic_long_read(&drain.bytes))
+		flush_rcu_work(&drain.work);
+	/* No work frees this byte. */
+	atomic_long_set(&drain.bytes, 1);
+	get_task_struct(task);
+	wake_up_process(task);
+	while (!wq_has_sleeper(&drain.wait))
+		schedule_timeout_uninterruptible(1);
+	send_sig(SIGKILL, task, 1);
+	KUNIT_EXPECT_EQ(test, kthread_stop(task), (int)LIMBO_NONE);
+	put_task_struct(task);
+	atomic_long_set(&drain.bytes, 0);
+}
+
 static void queue_nothing(void)
 {
 }
@@ -1193,6 +1222,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE(the_shrinker_returns_empty_and_stop_without_entries),
 	KUNIT_CASE(direct_reclaim_alone_waits_for_limbo),
 	KUNIT_CASE(reclaim_waits_longer_where_memory_is_short),
+	KUNIT_CASE(a_task_that_is_killed_waits_no_longer_for_limbo),
 	KUNIT_CASE(a_wait_for_limbo_ends_when_its_entry_is_freed),
 	KUNIT_CASE(a_reclaim_gets_256_kib_and_counts_them),
 	{}
