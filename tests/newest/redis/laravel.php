@@ -3,6 +3,7 @@
 //
 // laravel.php SOCKET - the cache, the locks and the limiters of Laravel on a server, by phpredis and by predis.
 
+require_once __DIR__ . '/show.php';
 require_once 'Predis/autoload.php';
 require_once 'Illuminate/Container/autoload.php';
 require_once 'Illuminate/Redis/autoload.php';
@@ -13,23 +14,6 @@ use Illuminate\Cache\RedisStore;
 use Illuminate\Cache\Repository;
 use Illuminate\Container\Container;
 use Illuminate\Redis\RedisManager;
-
-// Prints the result of a call, or its error.
-function show($name, $call)
-{
-	try {
-		$found = $call();
-	} catch (Throwable $error) {
-		$found = get_class($error) . ': ' . rtrim($error->getMessage());
-	}
-	echo "$name: ", json_encode($found, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE), "\n";
-}
-
-// A time that is left, or "about" the one that was set if at most a tenth is gone.
-function about($set, $left)
-{
-	return $left > $set - $set / 10 && $left <= $set ? "about $set" : $left;
-}
 
 function calls($name, $settings)
 {

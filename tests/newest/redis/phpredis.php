@@ -4,26 +4,10 @@
 // phpredis.php SOCKET - phpredis, predis, and sessions of PHP that are locked, on a server. Two more processes count in
 // one session.
 
+require_once __DIR__ . '/show.php';
 require_once 'Predis/autoload.php';
 
 $path = $argv[1];
-
-// Prints the result of a call, or its error.
-function show($name, $call)
-{
-	try {
-		$found = $call();
-	} catch (Throwable $error) {
-		$found = get_class($error) . ': ' . rtrim($error->getMessage());
-	}
-	echo "$name: ", json_encode($found, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE), "\n";
-}
-
-// A time that is left, or "about" the one that was set if at most a tenth is gone.
-function about($set, $left)
-{
-	return $left > $set - $set / 10 && $left <= $set ? "about $set" : $left;
-}
 
 ini_set('session.save_handler', 'redis');
 ini_set('session.save_path', "unix://$path?prefix=S:");
