@@ -32,7 +32,7 @@ int hb_advance(struct hashbelt_belt *belt, u64 by)
 	return 0;
 }
 
-/* Moves belt time on by one interval. As hashbelt_advance(). */
+/* Moves belt time on by one interval. Return: 0, or -EOVERFLOW at the end of its range. */
 int hb_rotate(struct hashbelt_belt *belt)
 {
 	return hb_advance(belt, hb_interval(belt));

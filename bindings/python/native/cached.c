@@ -133,7 +133,7 @@ static int find_arguments(const struct cached *cached, PyObject *args, PyObject 
 	return 1;
 }
 
-/* Adds a parameter with its value. As append_value(). */
+/* Adds a parameter with its value. Return: 1; 0 to leave it to Python; -1 with an exception. */
 static int append_parameter(const struct cached *cached, struct text *text, Py_ssize_t i,
 			    PyObject *value)
 {
@@ -145,7 +145,7 @@ static int append_parameter(const struct cached *cached, struct text *text, Py_s
 	return done == 1 ? append(text, ")", 1) : done;
 }
 
-/* Makes the key of a call. As append_value(). */
+/* Makes the key of a call. Return: 1; 0 to leave it to Python; -1 with an exception. */
 static int make_key(const struct cached *cached, PyObject *args, PyObject *keywords,
 		    struct text *text)
 {

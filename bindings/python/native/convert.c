@@ -110,14 +110,14 @@ __u64 plain_ms(PyObject *ttl)
 }
 
 /**
- * ttl_of() - the time-to-live for the kernel
+ * kernel_ttl() - the time-to-live for the kernel
  * @state:	of the module
  * @ttl:	the argument of a caller, or NULL for the belt's own
  * @ms:		returned
  *
  * Return: 0, or -1 with an exception.
  */
-int ttl_of(const struct state *state, PyObject *ttl, __u64 *ms)
+int kernel_ttl(const struct state *state, PyObject *ttl, __u64 *ms)
 {
 	PyObject *made;
 

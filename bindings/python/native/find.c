@@ -43,7 +43,10 @@ static int run_get(struct hashbelt *belt, void *argument)
 			    &get->item);
 }
 
-/* Goes on after a get that has failed. As find(). */
+/*
+ * Goes on after a get that has failed. Return: 1, and a new reference in @value; 0 if there is no
+ * entry; -1 with an exception.
+ */
 static int find_again(struct keys *keys, const struct key *key, int err,
 		      struct hashbelt_item *item, PyObject **value)
 {
@@ -194,7 +197,10 @@ static int prepare(struct keys *keys, struct batch *batch, PyObject *names, Py_s
 	return 0;
 }
 
-/* The bytes of a get of a batch. As find(). */
+/*
+ * The bytes of a get of a batch. Return: 1, and a new reference in @value; 0 if there is no entry;
+ * -1 with an exception.
+ */
 static int take(struct keys *keys, PyObject *name, const struct hashbelt_item *item,
 		PyObject **value)
 {

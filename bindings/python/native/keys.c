@@ -235,7 +235,10 @@ static PyObject *dump(const struct keys *keys, PyObject *value, struct call *cal
 	return data;
 }
 
-/* Puts a value. @call has the item, but for its time-to-live. As attempt(). */
+/*
+ * Puts a value. @call has the item, but for its time-to-live. Return: 0 and @err, which tells of
+ * the key; or -1 with an exception.
+ */
 static int put(struct keys *keys, PyObject *name, PyObject *value, PyObject *ttl, struct call *call,
 	       int *err)
 {
@@ -247,7 +250,7 @@ static int put(struct keys *keys, PyObject *name, PyObject *value, PyObject *ttl
 	data = dump(keys, value, call);
 	if (!data)
 		return -1;
-	failed = ttl_of(keys->state, ttl, &call->item.ttl_ms) ||
+	failed = kernel_ttl(keys->state, ttl, &call->item.ttl_ms) ||
 		 attempt(keys, run_put, call, HASHBELT_CALL_PUT, err);
 	Py_DECREF(data);
 	return failed ? -1 : 0;
@@ -321,7 +324,7 @@ static PyObject *keys_touch(PyObject *self, PyObject *const *args, Py_ssize_t co
 
 	if (parse(&touch_signature, args, count, names, found) ||
 	    key_of(keys->state, found[0], &call.key) ||
-	    ttl_of(keys->state, found[1], &call.item.ttl_ms) ||
+	    kernel_ttl(keys->state, found[1], &call.item.ttl_ms) ||
 	    attempt(keys, run_touch, &call, HASHBELT_CALL_TOUCH, &err))
 		return NULL;
 	return PyBool_FromLong(!err);
@@ -391,7 +394,10 @@ static int number_of(PyObject *argument, __s64 *number)
 	return overflow || *number < -INT64_MAX;
 }
 
-/* The numbers of an addition. As number_of(). */
+/*
+ * The numbers of an addition. Return: 0; -1 with an exception; 1 if one needs more bits than it may
+ * have.
+ */
 static int numbers_of(struct call *call, PyObject *by, PyObject *initial, PyObject *minimum)
 {
 	__s64 least;
@@ -424,7 +430,7 @@ static PyObject *keys_incr(PyObject *self, PyObject *const *args, Py_ssize_t cou
 
 	if (parse(&incr_signature, args, count, names, found) ||
 	    demand(&call, found[5], HASHBELT_IF_PRESENT) ||
-	    ttl_of(keys->state, found[3], &call.item.ttl_ms))
+	    kernel_ttl(keys->state, found[3], &call.item.ttl_ms))
 		return NULL;
 	err = numbers_of(&call, found[1], found[2], found[4]);
 	if (err < 0)

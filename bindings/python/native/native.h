@@ -102,7 +102,7 @@ int parse(const struct signature *signature, PyObject *const *args, Py_ssize_t c
 	  PyObject *names, PyObject **found);
 int key_of_other(const struct state *state, PyObject *object, struct key *key);
 __u64 plain_ms(PyObject *ttl);
-int ttl_of(const struct state *state, PyObject *ttl, __u64 *ms);
+int kernel_ttl(const struct state *state, PyObject *ttl, __u64 *ms);
 
 /* The key that an object is. Return: 0, or -1 with an exception. */
 static inline int key_of(const struct state *state, PyObject *object, struct key *key)
