@@ -15,7 +15,8 @@
 # the counters of docs/hashbelt.4, in their order, or in which a name is not that of its constant.
 #
 # From hashbelt.h, device/calls.h and tools/lib/hashbelt/client.h, by interface.py, which also names
-# what other files lack of these, and adds that to the descriptions of fuzzing and the pages of man3:
+# what other files lack of these, and adds that to the description for fuzzing, the record of the library's interface
+# and the pages of man3:
 #
 #	tests/device/layout.h		numbers, rights, sizes, offsets, values
 #	tools/lib/libhashbelt.map	the functions

@@ -9,9 +9,10 @@ interface.py check
     Print what is missing or has changed, with the file and the line: one line for each.
 
 interface.py write
-    Add what is missing in the descriptions for fuzzing, and the pages of functions. What it adds to a description
-    goes by the names of the members. It may be edited: it stays then. A page comes from the comment of the function.
-    It stays, too, once its second line does not name this program any more.
+    Add what is missing in the description for fuzzing, in the record of the library's interface, and the pages of
+    functions. What it adds to the description goes by the names of the members. It may be edited: it stays then. A
+    page comes from the comment of the function. It stays, too, once its second line does not name this program any
+    more.
 
 The sources are hashbelt.h, HB_CALLS of device/calls.h, HASHBELT_CALLS and the prototypes of
 tools/lib/hashbelt/client.h, the comments of tools/lib/*.c, and tools/manage/settings_list.h. Works in the top directory.
@@ -33,7 +34,7 @@ LAYOUT = 'tests/device/layout.h'
 DEVICE = 'docs/hashbelt.4'
 COMMAND = 'docs/hbctl.1'
 FUZZ = 'tests/fuzz/call.c'
-SYZLANG = 'tests/fuzz/hashbelt.txt'
+RECORD = 'tests/build/libhashbelt.record'
 SETTINGS = 'tools/manage/settings_list.h'
 # These may grow: they stand for all constants of a kind, and for room that is left.
 GROWS = re.compile(r'VALUE\(\w+_ALL\)|FIELD\(\w+, reserved\d*\)')
@@ -164,6 +165,19 @@ def functions():
     return found
 
 
+def library():
+    """The binary interface of the library, of which nothing may go: prototypes, calls, structures, constants."""
+    for name, (result, arguments, _, is_inline) in functions().items():
+        types = ', '.join(re.sub(r'(?<=[ *])\w+$', '', argument.strip()).strip() for argument in arguments.split(','))
+        if not is_inline:
+            yield f'{result} {name}({types})'
+    for number, call in enumerate(re.findall(r'X\((HASHBELT_CALL_\w+)', read(CLIENT))):
+        yield f'{call} = {number}'
+    for match in re.finditer(r'^struct (hashbelt_\w+) \{(.*?)\}|^#define (HASHBELT_\w+)[ \t]+([^\n\\]+)$', plain(CLIENT),
+                             re.MULTILINE | re.DOTALL):
+        yield f'struct {match[1]}: {" ".join(match[2].split())}' if match[1] else f'{match[3]} = {match[4]}'
+
+
 # Parts that generate.sh writes
 
 
@@ -243,7 +257,7 @@ def options():
 
 
 def changed():
-    """The recorded rows of layout.h that hashbelt.h has in another way, or not any more."""
+    """The recorded rows that hashbelt.h or client.h has in another way, or not any more."""
     recorded, present = rows(read(LAYOUT)), rows(layout())
     for row, value in recorded.items():
         name = re.findall(r'\w+', row)[-1] if '(1)' not in row else re.findall(r'\w+', row)[1]
@@ -253,6 +267,14 @@ def changed():
             yield f'{place}: {row} is gone, which {at} records: nothing of the interface may go'
         elif present[row] != value and not GROWS.fullmatch(row) and '?' not in present[row]:
             yield f'{place}: {row} is {present[row]}, and {value} in {at}: it must not change'
+
+
+    present = set(library())
+    for number, line in enumerate(read(RECORD).splitlines(), 1):
+        if line not in present and not line.startswith('#'):
+            name = re.search(r'hashbelt_\w+(?=\(|:)|HASHBELT_\w+', line)[0]
+            yield (f'{line_of(CLIENT, name)}: {line} has changed or is gone, which {RECORD}:{number} records: undo that, or '
+                   'change the soname, as docs/abi.md says, and the record')
 
 
 def inconsistent():
@@ -281,12 +303,6 @@ def inconsistent():
             yield f'{line_of(HEADER, rf"{word}{chr(92)}b")}: {DEVICE} does not name {word}'
 
 
-def type_of(member):
-    """The type of a member in syzlang, without what its name says."""
-    bits = {'char': 8, '__u32': 32, '__s32': 32, '__u64': 64, '__s64': 64}.get(member.kind)
-    return f'int{bits}' if bits else f'hashbelt_{member.kind.removeprefix("hashbelt_")}'
-
-
 def length_of(member, members):
     """The member that has the length of what another one points to, or None."""
     names = {other.name: other for other in members}
@@ -301,12 +317,10 @@ def pointer_of(member, members):
     return next((other for other in members if other.kind == '__u64' and length_of(other, members) is member), None)
 
 
-# By the name of a member: its type in syzlang, and its kind in fuzz/call.c.
-BY_NAME = {'ttl_ms': ('hashbelt_ttl', 'LIFE'), 'lease_ms': ('hashbelt_ttl', 'LIFE'),
-           'wait_ms': ('hashbelt_wait', 'WAIT'), 'token': ('hashbelt_token', 'TOKEN'),
-           'version': ('hashbelt_version', 'VERSION'), 'cursor': ('hashbelt_cursor', 'CURSOR'),
-           'sequence': ('hashbelt_sequence', 'SEQUENCE'), 'id': ('int64[0:7]', 'ID')}
-POINTERS = {'key': ('hashbelt_key_bytes', 'KEY'), 'owner': ('hashbelt_owner', 'OWNER')}
+# By the name of a member: its kind in fuzz/call.c.
+BY_NAME = {'ttl_ms': 'LIFE', 'lease_ms': 'LIFE', 'wait_ms': 'WAIT', 'token': 'TOKEN', 'version': 'VERSION',
+           'cursor': 'CURSOR', 'sequence': 'SEQUENCE', 'id': 'ID'}
+POINTERS = {'key': 'KEY', 'owner': 'OWNER'}
 
 
 def bits_of(member):
@@ -315,24 +329,6 @@ def bits_of(member):
         return []
     names = re.findall(r'\bHASHBELT_([A-Z0-9_]+)\b(?!\*)', member.text)
     return [f'HASHBELT_{name}' for name in names if name in values()]
-
-
-def syzlang_member(structure, member, members):
-    """A line of a structure in syzlang."""
-    kind = type_of(member)
-    if member.name.startswith('reserved') or member.text.startswith('pass 0'):
-        kind = f'const[0, {kind}]'
-    elif pointer_of(member, members):
-        kind = f'bytesize[{pointer_of(member, members).name}, {kind}]'
-    elif length_of(member, members):
-        kind = POINTERS.get(member.name, ('hashbelt_buffer',))[0]
-    elif member.name in BY_NAME:
-        kind = BY_NAME[member.name][0]
-    elif bits_of(member):
-        kind = f'flags[hashbelt_{structure}_{member.name}, {kind}]'
-    if member.count:
-        kind = f'array[{kind}, {member.count}]'
-    return f'\t{member.name}\t{kind}' + ('\t(out)' if member.text.startswith('returned') else '') + '\n'
 
 
 def fuzz_member(structure, member, members):
@@ -345,17 +341,17 @@ def fuzz_member(structure, member, members):
     elif pointer_of(member, members):
         kind = 'LENGTH'
     elif length_of(member, members):
-        kind = POINTERS.get(member.name, ('', 'BUFFER'))[1]
+        kind = POINTERS.get(member.name, 'BUFFER')
         return f'POINTER({structure}, {member.name}, {kind}, {length_of(member, members).name})'
     elif member.name in BY_NAME:
-        kind = BY_NAME[member.name][1]
+        kind = BY_NAME[member.name]
     elif bits_of(member):
         return f'FIELD({structure}, {member.name}, BITS, {" | ".join(bits_of(member))})'
     return f'FIELD({structure}, {member.name}, {kind}, 0)'
 
 
 class Description:
-    """A description for fuzzing, to which what is missing is added. said has what that was."""
+    """A description for fuzzing, or a record, to which what is missing is added. said has what that was."""
 
     def __init__(self, path):
         self.path, self.text, self.said = path, read(path), []
@@ -371,68 +367,12 @@ class Description:
         self.insert(what, re.search(where, self.text, re.MULTILINE).start() if where else len(self.text), new)
 
 
-def body_of(text, name):
-    """The members of a structure in syzlang, as a match of which they are the group 1, or None."""
-    return re.search(rf'^(?:type )?hashbelt_{name}(?:\[[A-Z, ]*\])? \{{\n(.*?)^\}}', text, re.MULTILINE | re.DOTALL)
-
-
-def describe_member(file, name, member, members):
-    """Add a member to a structure in syzlang, before the next one that is there."""
-    body = body_of(file.text, name)
-    at = body.end(1)
-    for other in members[members.index(member) + 1:]:
-        found = re.compile(rf'^\t{other.name}\t', re.MULTILINE).search(file.text, body.start(1), body.end(1))
-        if found:
-            at = found.start()
-            break
-    file.insert(f'{member.name} of struct hashbelt_{name}', at, syzlang_member(name, member, members))
-
-
-def describe_structures(file):
-    """Add structures and members to the description in syzlang."""
-    for name, members in structures().items():
-        body = body_of(file.text, name)
-        if not body:
-            file.add(f'struct hashbelt_{name}', None, f'\nhashbelt_{name} {{\n' + ''.join(
-                syzlang_member(name, member, members) for member in members) + '}\n')
-            for member in filter(bits_of, members):
-                bits = ', '.join(bits_of(member))
-                file.add(f'{member.name} of struct hashbelt_{name}', r'^hashbelt_bounds = ',
-                         f'hashbelt_{name}_{member.name} = {bits}\n')
-            continue
-        for member in members:
-            if not member.is_other and not re.search(rf'^\t{member.name}\t', body[1], re.MULTILINE):
-                describe_member(file, name, member, members)
-
-
-def describe_values(file):
-    """Add constants to the description in syzlang."""
-    for name in values():
-        word = f'HASHBELT_{name}'
-        if name == 'ABI' or '(' in name or re.search(rf'^[^#\n]*\b{word}\b', file.text, re.MULTILINE):
-            continue
-        if name.startswith('SET_'):
-            file.add(word, r'(?<=, )HASHBELT_SET_ALL$', f'{word}, ')
-        elif re.search(r'^hashbelt_others = ', file.text, re.MULTILINE):
-            file.add(word, r'(?<=^hashbelt_others = )', f'{word}, ')
-        else:
-            file.add(word, r'^type hashbelt_key_bytes', f'hashbelt_others = {word}\n\n')
-
-
-def describe_syzlang():
-    """The description in syzlang, with what was missing."""
-    file = Description(SYZLANG)
-    for call in calls():
-        name = f'HASHBELT_IOC_{call.name}'
-        if f'ioctl${name}(' in file.text:
-            continue
-        argument = call.argument.replace('struct ', '')
-        argument = {'__u64': 'int64', '__u32': 'int32'}.get(argument, argument)
-        way = {'_IOW': 'in', '_IOR': 'out'}.get(call.kind, 'inout')
-        argument = f', arg ptr[{way}, {argument}]' if argument else ''
-        file.add(name, r'^hashbelt_open_flags = ', f'ioctl${name}(fd fd_hashbelt, cmd const[{name}]{argument})\n\n')
-    describe_structures(file)
-    describe_values(file)
+def describe_library():
+    """The record of the library's interface, with what was missing."""
+    file = Description(RECORD)
+    for line in library():
+        if f'\n{line}\n' not in file.text:
+            file.add(line, None, f'{line}\n')
     return file
 
 
@@ -522,7 +462,7 @@ def pages():
 
 def check():
     """Print what is wrong. Returns whether something is."""
-    wrong = list(changed()) + list(inconsistent()) + describe_syzlang().said + describe_fuzz().said
+    wrong = list(changed()) + list(inconsistent()) + describe_library().said + describe_fuzz().said
     wrong += [f'{path}:1: differs from the comment of the function: tests/generate.sh --write writes it anew'
               for path, _ in pages() if os.path.exists(path)]
     for line in wrong:
@@ -537,7 +477,7 @@ def write():
         print(line)
     if wrong:
         return True
-    for path, text in [(file.path, file.text) for file in (describe_syzlang(), describe_fuzz())] + list(pages()):
+    for path, text in [(file.path, file.text) for file in (describe_library(), describe_fuzz())] + list(pages()):
         with open(path, 'w', encoding='utf-8') as file:
             file.write(text)
     return False

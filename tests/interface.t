@@ -15,7 +15,7 @@ cd "$work" || exit 1
 # start - take the files of this source.
 start() {
 	(cd "$tests/.." && tar -c hashbelt.h device/calls.h docs/man3 docs/hashbelt.4 docs/hbctl.1 tests/device/layout.h \
-		tests/fuzz tools/lib tools/manage/settings_list.h) | tar -x
+		tests/build/libhashbelt.record tests/fuzz tools/lib tools/manage/settings_list.h) | tar -x
 }
 
 # finds PATTERN DESCRIPTION - interface.py check prints the pattern in a line, and nothing else.
@@ -61,14 +61,19 @@ sed -i '/HASHBELT_IOC_COMPLETE/s/.*//' docs/hashbelt.4
 finds '^hashbelt.h:[0-9]*: docs/hashbelt.4 does not name HASHBELT_IOC_COMPLETE$' \
 	'an ioctl that hashbelt.4 does not name is printed'
 sed -i 's/^int hashbelt_clear(/int hashbelt_other(void);\n&/' tools/lib/hashbelt/client.h
-finds '^tools/lib/hashbelt/client.h:[0-9]*: hashbelt_other has no page' 'a function without a page is printed'
+finds 'hashbelt_other\((void)\)\{0,1\} \(has no page\|is missing\)' 'a function without a page and a record is printed'
+sed -i 's/hashbelt_advance(struct hashbelt \*belt, __u64 ms)/hashbelt_advance(struct hashbelt *belt, __u32 ms)/' \
+	tools/lib/hashbelt/client.h
+finds '^tools/lib/hashbelt/client.h:[0-9]*: .*_advance(.*) has changed or is gone\|_advance(.*) is missing' \
+	'a function with another argument is printed'
+sed -i '/X(HASHBELT_CALL_NEXT, /d' tools/lib/hashbelt/client.h
+"$tests/interface.py" check | grep -q 'HASHBELT_CALL_GET = 5 has changed or is gone'
+result $? 'a constant of the library with another value is printed' /dev/null
+start
 sed -i '/"touch_bound"/s/touch_bound/absent/' tools/lib/hashbelt/client.h
 finds '^tools/lib/hashbelt/client.h:[0-9]*: no function hashbelt_absent is declared$' \
 	'a call whose function is not declared is printed'
 
-sed -i 's/^\(#define HASHBELT_OF_OWNER\t\)/#define HASHBELT_OF_ANY\t0x40\n\1/' hashbelt.h
-sed -i 's/HASHBELT_OF_OWNER/& HASHBELT_OF_ANY/' docs/hashbelt.4
-writes 'a constant is added to hashbelt.txt' tests/fuzz/hashbelt.txt 'hashbelt_others = HASHBELT_OF_ANY'
 sed -i 's/^\(#define HASHBELT_IOC_SCAN\t.*\)/\1\
 #define HASHBELT_IOC_SAMPLE\t_IOWR(HASHBELT_IOC_MAGIC, 0x0f, struct hashbelt_sample)/
 	s|^#define HASHBELT_IOC_MAGIC.*|/**\n * struct hashbelt_sample - a sample\n * @key:\tpointer to its bytes\
@@ -78,16 +83,12 @@ sed -i 's/^\(#define HASHBELT_IOC_SCAN\t.*\)/\1\
 sed -i 's/^\tITEM_CALL(GET).*/&\n\tCALL(SAMPLE, MAY(READ), hb_call_sample) \\/' device/calls.h
 sed -i 's/HASHBELT_IOC_SCAN/& HASHBELT_IOC_SAMPLE/' docs/hashbelt.4
 "$tests/interface.py" layout >rows
-writes 'an ioctl and its structure are added to the descriptions for fuzzing' \
+writes 'an ioctl and its structure are added to the description for fuzzing' \
 	rows 'IOCTL(SAMPLE, 0xc028be0f, READ)' rows 'FIELD(sample, reserved, 24, 16)' \
 	tests/fuzz/call.c 'ON(SAMPLE, 2, struct hashbelt_sample, sample_fields)' \
 	tests/fuzz/call.c 'POINTER(hashbelt_sample, key, KEY, key_len)' \
 	tests/fuzz/call.c 'FIELD(hashbelt_sample, how, BITS, HASHBELT_BOUND)' \
-	tests/fuzz/call.c 'FIELD(hashbelt_sample, reserved, ZERO, 0)' \
-	tests/fuzz/hashbelt.txt 'arg ptr[inout, hashbelt_sample])' \
-	tests/fuzz/hashbelt.txt 'key_len	bytesize[key, int32]' \
-	tests/fuzz/hashbelt.txt 'hashbelt_sample_how = HASHBELT_BOUND' \
-	tests/fuzz/hashbelt.txt 'reserved	array[const[0, int64], 2]'
+	tests/fuzz/call.c 'FIELD(hashbelt_sample, reserved, ZERO, 0)'
 sed -i 's/^int hashbelt_clear(/int hashbelt_sample(struct hashbelt *belt, size_t count);\n&/' tools/lib/hashbelt/client.h
 cat >>tools/lib/client.c <<'END'
 /**
@@ -100,7 +101,8 @@ cat >>tools/lib/client.c <<'END'
  * Return: 0; -EINVAL.
  */
 END
-writes 'a page of a function is made from its comment' docs/man3/hashbelt_sample.3 '.Nd take a sample' \
+writes 'a function is recorded, and its page is made from its comment' \
+	tests/build/libhashbelt.record 'int hashbelt_sample(struct hashbelt *, size_t)' docs/man3/hashbelt_sample.3 '.Nd take a sample' \
 	docs/man3/hashbelt_sample.3 '.Fa "size_t count"' docs/man3/hashbelt_sample.3 'It is small.'
 "$tests/interface.py" symbols >rows
 grep -q hashbelt_clear rows && ! grep -q hashbelt_item rows

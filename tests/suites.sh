@@ -681,7 +681,6 @@ fuzz() {
 }
 
 suite_fuzz() (
-	one syzlang "$tests/fuzz/syzlang.t"
 	one parsers "$tests/fuzz/parsers.sh" hbctl "-seed=$SEED" -runs=150000
 	one requests "$tests/fuzz/parsers.sh" request "-seed=$SEED" -runs=200000
 	one connections "$tests/fuzz/parsers.sh" connection "-seed=$SEED" -runs=5000

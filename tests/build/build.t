@@ -142,19 +142,6 @@ tools/lib/libhashbelt.map|p
 declare: remove it from tools/lib/libhashbelt.map|p"
 }
 
-# interface - check that libhashbelt.so has all of the binary interface in libhashbelt.abi, which is
-# that of x86_64. It may have more.
-interface() {
-	[ "$(uname -m)" = x86_64 ] || return 0
-	if ! "$tests/build/abi.sh" "$temporary/installed/opt/lib64/libhashbelt.so" >"$temporary/abi" ||
-		! abidiff --no-added-syms "$tests/build/libhashbelt.abi" "$temporary/abi" >"$temporary/changes"
-	then
-		cat "$temporary/changes"
-		echo "undo this change, or change the soname (tools/Makefile), as docs/abi.md says, \
-and write tests/build/libhashbelt.abi anew with tests/build/abi.sh"
-	fi
-}
-
 # archive - print the symbols of libhashbelt.a that libhashbelt.so does not export, but for hidden ones.
 archive() {
 	readelf -sW "$temporary/installed/opt/lib64/libhashbelt.a" |
@@ -262,7 +249,7 @@ cross() {
 
 "$tests/need.sh" gcc g++ gcc-multilib libc6-dev clang sparse libncurses-dev libinih-dev libsmartcols-dev \
 	pkg-config libpq-dev libevent-dev libssl-dev libsystemd-dev libhiredis-dev \
-	abigail-tools libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
+	libc6-dev-arm64-cross libc6-dev-s390x-cross || exit
 # Install and fetch packages first: the checks must print nothing.
 for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
@@ -334,7 +321,6 @@ is "a C11 program runs with the installed static library" 0 "$output" '' install
 is "a C++17 program runs with the installed static library" 0 "$output" '' \
 	installed c++ c++17 -static
 silent "libhashbelt.so exports the functions of hashbelt/client.h" symbols
-silent "libhashbelt.so has the functions and types of tests/build/libhashbelt.abi" interface
 silent "the synopses of the manual pages are the prototypes of hashbelt/client.h" synopses
 silent "hashbelt.4 shows the structures of hashbelt.h" declarations
 silent "hashbelt.4 describes each field of the structures that it shows" fields
