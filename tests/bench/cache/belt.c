@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A belt's order of eviction, and a simpler one. Entries stand in buckets by their deadlines, in
+ * A belt's order of eviction. Entries stand in buckets by their deadlines, in
  * each bucket in the order of their arrival, and expired ones have left before.
  *
  * "unread" has a hand in each shard, which walks the entries in this order, and from the last one
@@ -13,10 +13,6 @@
  * hand passes it first. Where more than half of all new objects have ghosts, ghosts do not tell one
  * from another: then it is treated as any other. The hand that is furthest behind moves, so that
  * all of them go through the belt as one would.
- *
- * "by laps" is "unread" with terms of one lap, as in SIEVE, and without ghosts. The hand comes
- * round the sooner the more times-to-live there are, because new entries arrive all over the order
- * and not at its end alone, and so each entry has less time to be read.
  *
  * Each level has buckets as wide as all of the level before, and entries move on to a finer level
  * when their bucket begins (wheel.c).
@@ -38,7 +34,6 @@
 /**
  * struct shard - a part of a belt
  * @root:	the tree of its objects
- * @marks:	bitmap
  * @hand_due:	the place at which the hand stands
  * @hand_turn:	its second part
  * @hand_at:	the deadline of the object there
@@ -57,7 +52,6 @@
  */
 struct shard {
 	struct object *root;
-	uint64_t *marks;
 	uint64_t hand_due;
 	uint64_t hand_turn;
 	uint64_t hand_at;
@@ -76,13 +70,11 @@ struct shard {
 /**
  * struct belt - state of the cache
  * @turns:	of the last object that was put into a tree
- * @marks:	bits of each bitmap, a power of two; 0: objects have marks of their own
  * @ghosts:	keys and 1, at places by their hashes; 0: none
  * @shards:	all shards
  */
 struct belt {
 	uint64_t turns;
-	uint64_t marks;
 	uint64_t *ghosts;
 	struct shard shards[];
 };
@@ -92,14 +84,9 @@ static void init(struct cache *cache)
 	const struct geometry *geometry = cache->geometry;
 	struct belt *belt = zalloc(1, sizeof(*belt) +
 				      geometry->shards * sizeof(belt->shards[0]));
-	uint64_t bits = geometry->marks * geometry->expected / geometry->shards;
 
-	if (geometry->marks)
-		for (belt->marks = 64; belt->marks < bits; belt->marks *= 2)
-			;
 	belt->ghosts = zalloc(geometry->ghosts, sizeof(*belt->ghosts));
 	for (unsigned int i = 0; i < geometry->shards; i++) {
-		belt->shards[i].marks = zalloc(belt->marks / 64, sizeof(uint64_t));
 		belt->shards[i].term = 1;
 		belt->shards[i].unstable = true;
 	}
@@ -110,8 +97,6 @@ static void destroy(struct cache *cache)
 {
 	struct belt *belt = cache->state;
 
-	for (unsigned int i = 0; i < cache->geometry->shards; i++)
-		free(belt->shards[i].marks);
 	free(belt->ghosts);
 	free(belt);
 }
@@ -129,20 +114,11 @@ static struct shard *shard_of(const struct cache *cache, const struct object *ob
 }
 
 /* Return: whether the object has a mark, and sets or clears it. */
-static bool mark(const struct cache *cache, struct object *object, bool set)
+static bool mark(struct object *object, bool set)
 {
-	struct belt *belt = cache->state;
-	uint64_t bit, *word, old;
+	bool old = object->reads;
 
-	if (!belt->marks) {
-		old = object->reads;
-		object->reads = set;
-		return old;
-	}
-	bit = hash_of(cache, object) % belt->marks;
-	word = &shard_of(cache, object)->marks[bit / 64];
-	old = *word >> bit % 64 & 1;
-	*word = (*word & ~(1ull << bit % 64)) | (uint64_t)set << bit % 64;
+	object->reads = set;
 	return old;
 }
 
@@ -211,7 +187,7 @@ static void ghost_hit(struct cache *cache, struct shard *shard, struct object *o
 	if (shard->ignores_ghosts && !(simpler & SIMPLER_NO_COMMON))
 		return;
 	if (simpler & SIMPLER_AS_READ)
-		mark(cache, object, true);
+		mark(object, true);
 	else
 		object->since = shard->unstable ? shard->term : shard->term + 1;
 }
@@ -233,7 +209,8 @@ static void add(struct cache *cache, struct object *object)
 
 static void hit(struct cache *cache, struct object *object)
 {
-	mark(cache, object, true);
+	(void)cache;
+	mark(object, true);
 }
 
 static void take(struct cache *cache, struct object *object)
@@ -258,7 +235,7 @@ static void replace(struct cache *cache, struct object *object, const struct obj
 		take(cache, object);
 		enter(cache, object);
 	}
-	mark(cache, object, true);
+	mark(object, true);
 }
 
 /* Moves the entries of buckets that have begun to finer levels. Return: the first entry. */
@@ -324,16 +301,6 @@ static struct object *move_hand(struct shard *shard)
 	return NULL;
 }
 
-static void evict_by_laps(struct cache *cache)
-{
-	struct object *object;
-
-	do {
-		object = move_hand(next_shard(cache));
-	} while (!object || mark(cache, object, false));
-	cache_evict(cache, object);
-}
-
 /* Counts an object that was protected in the last term, when the hand meets it first in this. */
 static void count_protected(struct shard *shard, bool read)
 {
@@ -345,13 +312,13 @@ static void count_protected(struct shard *shard, bool read)
 		shard->unstable = 3 * shard->protected_unread > seen;
 }
 
-static bool stays(struct cache *cache, struct shard *shard, struct object *object)
+static bool stays(struct shard *shard, struct object *object)
 {
 	bool again = object->since == shard->term + 1, read;
 
 	if (object->since == shard->term)
 		return true;
-	read = mark(cache, object, false);
+	read = mark(object, false);
 	if (object->since && object->since == shard->term - 1)
 		count_protected(shard, read);
 	object->since = read ? shard->term : 0;
@@ -366,7 +333,7 @@ static void evict_unread(struct cache *cache)
 	for (;;) {
 		shard = next_shard(cache);
 		object = move_hand(shard);
-		if (object && !stays(cache, shard, object))
+		if (object && !stays(shard, object))
 			break;
 		if (object)
 			move_on(cache, object);
@@ -380,10 +347,4 @@ const struct order unread_order = {
 	.name = "unread", .prompt = true,
 	.init = init, .destroy = destroy, .add = add, .hit = hit, .replace = replace,
 	.take = leave, .evict = evict_unread,
-};
-
-const struct order by_laps = {
-	.name = "by laps", .prompt = true,
-	.init = init, .destroy = destroy, .add = add, .hit = hit, .replace = replace,
-	.take = take, .evict = evict_by_laps,
 };

@@ -60,7 +60,7 @@ static void put(struct cache *cache, const struct request *request, struct heap 
 	}
 	if (object->live)
 		cache->used -= object->size;
-	else if (!order->bypass)
+	else
 		make_room(cache, size);
 	object->size = size;
 	object->deadline = request->ttl ? cache->time + request->ttl : NEVER;
@@ -73,7 +73,7 @@ static void put(struct cache *cache, const struct request *request, struct heap 
 	}
 	if (order->prompt && object->deadline != NEVER)
 		heap_push(deadlines, object->deadline, request->key);
-	/* A larger value in the place of a smaller one, or the clairvoyant's put. */
+	/* A larger value may stand in the place of a smaller one. */
 	make_room(cache, 0);
 	if (cache->used > cache->result.most)
 		cache->result.most = cache->used;
@@ -135,10 +135,10 @@ struct result cache_play(const struct trace *trace, const struct order *order, u
 	struct heap deadlines = { 0 };
 
 	order->init(&cache);
-	for (cache.now = 0; cache.now < trace->count; cache.now++) {
-		cache.time = trace->requests[cache.now].time;
+	for (size_t i = 0; i < trace->count; i++) {
+		cache.time = trace->requests[i].time;
 		expire_due(&cache, &deadlines);
-		handle(&cache, &trace->requests[cache.now], &deadlines);
+		handle(&cache, &trace->requests[i], &deadlines);
 	}
 	order->destroy(&cache);
 	heap_destroy(&deadlines);

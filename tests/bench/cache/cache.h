@@ -26,7 +26,6 @@
  * @due:	in the tree: the deadline as its bucket knows it
  * @turn:	number of the put or cascade that brought it to its place; in the tree the place
  *		among objects of the same bucket
- * @soon:	of the clairvoyant: the number of the request that will hit it, or NEVER
  * @since:	of a belt: what struct shard's @term was when the hand found it read
  * @size:	bytes
  * @heat:	heap order of the tree
@@ -41,7 +40,6 @@ struct object {
 	uint64_t deadline;
 	uint64_t due;
 	uint64_t turn;
-	uint64_t soon;
 	uint64_t since;
 	uint32_t size;
 	uint32_t heat;
@@ -55,20 +53,15 @@ struct object {
  * @shards:	number of shards; a power of two
  * @interval:	width of a bucket, milliseconds
  * @buckets:	buckets of the first level, each as wide as @interval; 0: there is one level only
- * @marks:	bits of a shard's bitmap of marks for each object that it may have; 0: each object
- *		has a mark of its own
  * @ghosts:	keys of objects that left which "unread" remembers; 0: none
  * @simpler:	SIMPLER_*: what "unread" leaves out
- * @expected:	objects for which there is room, from which the size of the bitmap follows
  */
 struct geometry {
 	unsigned int shards;
 	uint64_t interval;
 	unsigned int buckets;
-	unsigned int marks;
 	size_t ghosts;
 	unsigned int simpler;
-	size_t expected;
 };
 
 /* Simpler rules for a new object that has a ghost, to compare the belt's with. */
@@ -98,7 +91,6 @@ struct order;
  * @order:	decides what is evicted
  * @trace:	the requests
  * @geometry:	for belts
- * @now:	number of the present request
  * @time:	its time
  * @room:	bytes that the objects may take
  * @used:	bytes that they take
@@ -110,7 +102,6 @@ struct cache {
 	const struct order *order;
 	const struct trace *trace;
 	const struct geometry *geometry;
-	size_t now;
 	uint64_t time;
 	uint64_t room;
 	uint64_t used;
@@ -123,7 +114,6 @@ struct cache {
  * struct order - an order of eviction
  * @name:	its name
  * @prompt:	objects leave the cache when they expire, and not when they are read or evicted
- * @bypass:	an object that is put may be evicted by its own put
  * @init:	makes @state
  * @destroy:	frees @state
  * @add:	an object came in
@@ -135,7 +125,6 @@ struct cache {
 struct order {
 	const char *name;
 	bool prompt;
-	bool bypass;
 	void (*init)(struct cache *cache);
 	void (*destroy)(struct cache *cache);
 	void (*add)(struct cache *cache, struct object *object);
@@ -145,8 +134,7 @@ struct order {
 	void (*evict)(struct cache *cache);
 };
 
-extern const struct order fifo, lru, sieve, s3fifo, unread_order, by_laps;
-extern const struct order clairvoyant, unlimited;
+extern const struct order fifo, lru, sieve, s3fifo, unread_order, unlimited;
 
 /* The belt without shards, whose order is exact to the millisecond. */
 extern const struct geometry exact;

@@ -8,15 +8,12 @@
  * Plays workloads, or a trace in the format of twitter/cache-trace, on caches that differ in their
  * order of eviction only. Their room is PERCENT of the bytes that a cache which evicts nothing
  * comes to hold. A read that misses is followed by a put. Prints a line for each workload: the
- * entries that there is room for, and the share of reads that miss. "unlimited" evicts nothing;
- * the optimum lies between "bound" and "clairvoyant" (clairvoyant.c). In FIFO, LRU, SIEVE and
- * S3-FIFO an expired object takes room until it is read or would be evicted; in SIEVE+ it leaves
- * when it expires, as in all others.
+ * entries that there is room for, and the share of reads that miss. "unlimited" evicts nothing. In
+ * FIFO, LRU, SIEVE and S3-FIFO an expired object takes room until it is read or would be evicted.
  *
  * With --belts, prints how the details of a belt change the miss ratio of its order: ghosts,
- * shards, buckets, and marks in a bitmap by hash with 1, 4 or 8 bits for each entry. With --rules,
- * compares simpler rules for a new object that has a ghost: without the count of how common ghosts
- * are; one that counts as read; and both.
+ * shards and buckets. With --rules, compares simpler rules for a new object that has a ghost:
+ * without the count of how common ghosts are; one that counts as read; and both.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -24,7 +21,6 @@
 #include <string.h>
 
 #include "cache.h"
-#include "clairvoyant.h"
 #include "twitter.h"
 #include "workload.h"
 
@@ -53,12 +49,8 @@ static const struct column orders[] = {
 	{ "FIFO", &fifo, false, EXACT },
 	{ "LRU", &lru, false, EXACT },
 	{ "SIEVE", &sieve, false, EXACT },
-	{ "SIEVE+", &sieve, true, EXACT },
 	{ "S3-FIFO", &s3fifo, false, EXACT },
-	{ "by laps", &by_laps, true, EXACT },
-	{ "no ghosts", &unread_order, true, EXACT },
 	{ "unread", &unread_order, true, GHOSTS },
-	{ "clairvoyant", &clairvoyant, true, EXACT },
 	{ NULL }
 };
 
@@ -71,9 +63,6 @@ static const struct column belts[] = {
 	{ "5 buckets", &unread_order, true, { .shards = 1, .buckets = 5, .ghosts = 1 } },
 	{ "500 buckets", &unread_order, true, { .shards = 1, .buckets = 500, .ghosts = 1 } },
 	{ "both", &unread_order, true, { .shards = 8, .buckets = 500, .ghosts = 1 } },
-	{ "1 bit", &unread_order, true, { .shards = 8, .buckets = 500, .ghosts = 1, .marks = 1 } },
-	{ "4 bits", &unread_order, true, { .shards = 8, .buckets = 500, .ghosts = 1, .marks = 4 } },
-	{ "8 bits", &unread_order, true, { .shards = 8, .buckets = 500, .ghosts = 1, .marks = 8 } },
 	{ NULL }
 };
 
@@ -150,7 +139,6 @@ static double play(const struct trace *trace, const struct column *column, uint6
 	if (!geometry.interval)
 		geometry.interval = longest / 10 / (geometry.buckets - 1) + 1;
 	geometry.ghosts *= ghosts_for(expected);
-	geometry.expected = expected;
 	order.prompt = column->prompt;
 	result = cache_play(trace, &order, column->order == &unlimited ? UNLIMITED : room,
 			    &geometry);
@@ -162,7 +150,7 @@ static void print_titles(const struct settings *settings)
 	printf("%-11s %7s", "workload", "entries");
 	for (const struct column *column = settings->columns; column->title; column++)
 		printf(" %11s", column->title);
-	printf("%s\n", settings->columns == orders ? "   bound" : "");
+	putchar('\n');
 }
 
 static void print_line(const char *name, const struct trace *trace,
@@ -178,8 +166,6 @@ static void print_line(const char *name, const struct trace *trace,
 		printf(" %11.4f", play(trace, column, room, expected, longest));
 		fflush(stdout);
 	}
-	if (settings->columns == orders)
-		printf("  %.4f", ratio(least_misses(trace, room), all.gets));
 	putchar('\n');
 }
 

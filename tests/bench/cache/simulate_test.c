@@ -4,7 +4,6 @@
 
 #include "../../device/tap.h"
 #include "cache.h"
-#include "clairvoyant.h"
 #include "twitter.h"
 #include "workload.h"
 #include "zipf.h"
@@ -61,15 +60,6 @@ static void misses(const struct order *order, unsigned int objects, const char *
 		   uint64_t expected)
 {
 	misses_in(&one, order, objects, text, expected);
-}
-
-static void bound(unsigned int objects, const char *text, uint64_t expected)
-{
-	struct trace trace = parse(text);
-
-	is_int(least_misses(&trace, objects * SLOT), expected,
-	       "bound, room for %u objects, misses in \"%s\"", objects, text);
-	trace_free(&trace);
 }
 
 static void test_fifo(void)
@@ -138,10 +128,6 @@ static void test_belt(void)
 	misses(&unread_order, 3, "abcadab", 5);
 	misses(&unread_order, 3, "abcadeac", 6);
 	misses(&unread_order, 3, "abcabcda", 5);
-	misses(&by_laps, 3, "abcadab", 5);
-	misses(&by_laps, 3, "abcadeac", 6);
-	misses(&by_laps, 3, "abcadefga", 7);
-	misses(&by_laps, 3, "abcabcda", 5);
 	/* A put that replaces counts as a read: d evicts b. */
 	misses(&unread_order, 3, "abcAda", 4);
 }
@@ -152,11 +138,8 @@ static void test_belt(void)
  */
 static void test_terms(void)
 {
-	static const char text[] = "a5b9c9a5d1e1f1g1h1i9j9k9a5";
-
-	misses(&by_laps, 3, text, 12);
 	/* The lap before has evicted two of three: a stays, and i leaves. */
-	misses(&unread_order, 3, text, 11);
+	misses(&unread_order, 3, "a5b9c9a5d1e1f1g1h1i9j9k9a5", 11);
 }
 
 static void test_ghosts(void)
@@ -185,33 +168,6 @@ static void test_ghosts(void)
 	is_int(ghosts_for(100000), 131072, "one of 100,000 has as many as its index has chains");
 }
 
-static void test_clairvoyant(void)
-{
-	/* Belady's example: 7 misses with 3. */
-	misses(&clairvoyant, 3, "abcdabeabcde", 7);
-	misses(&clairvoyant, 4, "abcdabeabcde", 6);
-	/* d is never read again: it does not stay. */
-	misses(&clairvoyant, 3, "abcdabc", 4);
-	/* b expires before its read, so it leaves for d. */
-	misses(&clairvoyant, 3, "ab2cd  acdb2", 5);
-	/* A put before the read: to keep b has no use. */
-	misses(&clairvoyant, 3, "abcdBacdb", 5);
-}
-
-static void test_bound(void)
-{
-	bound(3, "abcdabc", 4);
-	/* On the whole there is room for both reads, though not at each moment. */
-	bound(1, "abab", 2);
-	bound(1, "abcabc", 4);
-	bound(3, "aaaa", 1);
-	/* The second read of a comes too late, whatever the room. */
-	bound(3, "a2  a2", 2);
-	/* Each read comes soon enough after the one before, but a has to be put every 2 ms. */
-	bound(3, "a2 a2 a2 a2", 2);
-	bound(3, "ab-aa", 3);
-}
-
 static void test_sizes(void)
 {
 	struct request requests[] = {
@@ -230,17 +186,16 @@ static void test_sizes(void)
 	is_int(result.most, 3 * SLOT, "the most bytes in use are all of the room");
 }
 
-static void test_marks(void)
+static void test_shards(void)
 {
 	struct trace trace = workload_make(workload_find("zipf-1.0"), 20000, 1);
-	struct geometry geometry = { .shards = 8, .interval = 100, .buckets = 10,
-				     .marks = 8, .expected = 100 };
+	struct geometry geometry = { .shards = 8, .interval = 100, .buckets = 10 };
 	struct result sharded = cache_play(&trace, &unread_order, 100 * 1080, &geometry);
 	struct result whole = cache_play(&trace, &unread_order, 100 * 1080, &one);
 	struct result fifos = cache_play(&trace, &fifo, 100 * 1080, &one);
 
 	ok(whole.misses < sharded.misses && sharded.misses < fifos.misses,
-	   "shards and shared marks cost misses, but fewer than FIFO has more");
+	   "shards of 12 entries cost misses, but fewer than FIFO has more");
 	ok(sharded.most > 99 * 1080, "shards share all of the room");
 	sharded = cache_play(&trace, &unread_order, 9 * 1080, &geometry);
 	is_int(sharded.most, 9 * 1080, "a belt with about an entry in each shard evicts");
@@ -365,10 +320,8 @@ int main(void)
 	test_belt();
 	test_terms();
 	test_ghosts();
-	test_clairvoyant();
-	test_bound();
 	test_sizes();
-	test_marks();
+	test_shards();
 	test_shifts("shift");
 	test_shifts("shift-4");
 	test_common_ghosts();

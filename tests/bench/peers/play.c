@@ -35,7 +35,6 @@
 
 #include "hashbelt.h"
 #include "cache.h"
-#include "clairvoyant.h"
 #include "peer.h"
 #include "random.h"
 #include "twitter.h"
@@ -69,7 +68,6 @@ static const struct {
 	{ "SIEVE", &sieve },
 	{ "S3-FIFO", &s3fifo },
 	{ "unread", &unread_order },
-	{ "clairvoyant", &clairvoyant },
 };
 
 static char value[PEER_VALUE_MAX];
@@ -315,7 +313,7 @@ static void print_titles(void)
 	printf("\ntitles simulated");
 	for (size_t i = 0; i < sizeof(simulated) / sizeof(simulated[0]); i++)
 		printf(" %s", simulated[i].name);
-	printf(" bound\n");
+	printf("\n");
 }
 
 /* The number of entries for which there is room, if they all have the mean size. */
@@ -342,7 +340,7 @@ static void print_misses(const char *name, const struct trace *trace, uint64_t b
 		result = cache_play(trace, simulated[i].order, bytes, &geometry);
 		printf(" %.4f", (double)result.misses / result.gets);
 	}
-	printf(" %.4f\n", (double)least_misses(trace, bytes) / result.gets);
+	printf("\n");
 }
 
 /* @empty, @before: what each of them used, and its process had, at the beginning. */
