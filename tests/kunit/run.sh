@@ -215,6 +215,8 @@ excerpt() {
 }
 
 check_end() {
+	# tests/mutation/run.sh looks for these words.
+	grep -q "kunit: $nonce starts" "$log" || say "the guest did not come to its tests"
 	[ "$ended" != 124 ] || {
 		say "nothing was printed for $silence s"
 		return 1

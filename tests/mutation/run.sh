@@ -37,7 +37,9 @@
 #
 # "make test" has all of these but "debug". The stage of a case is its suite.
 #
-# A guest that prints nothing for 300 seconds hangs, and KUnit after 120: the mutant is found.
+# A guest that prints nothing for 300 seconds hangs, and KUnit after 120: the mutant is found. If
+# a guest does not come to its tests, the mutant has no part in that, since no module is loaded
+# before: it is not judged, and that is a failure.
 #
 # A mutant with no observable effect is listed in "equivalent", with the reason, and does not count.
 # Prints TAP: fails if less than PERCENT of the mutants that count are found, or if "equivalent"
@@ -293,6 +295,11 @@ run_stage() {
 	fi
 }
 
+# came - true unless the log says that a guest did not come to its tests.
+came() {
+	! grep -q '^\(# \)\{0,1\}run.sh: the guest did not come to its ' "$log"
+}
+
 # finder - print the first failed test in the log, or another error.
 finder() {
 	{
@@ -305,6 +312,7 @@ finder() {
 }
 
 # try STAGE - true if the stage finds the mutant: run it, unless its result is known or implied.
+# Sets unjudged if a guest did not come to its tests.
 try() {
 	log=$home/log/$(echo "$id" | tr / -).$1
 	case $1-" $results " in
@@ -324,18 +332,24 @@ try() {
 			results="$results -$1"
 			return 1
 		}
+		came || {
+			unjudged="$1: a guest did not come to its tests, see $log"
+			return
+		}
 		;;
 	esac
 	results="$results $1"
 }
 
 # pass - run the stages; sets found to the first one that found the mutant, and results to all of
-# them. A minus is before those that did not find it.
+# them. A minus is before those that did not find it. A stage that could not judge is in unjudged
+# alone.
 pass() {
-	found=''
+	found='' unjudged=''
 	results=$(recorded)
 	for stage in $stages; do
 		try "$stage" || continue
+		[ ! "$unjudged" ] || break
 		found=${found:-$stage: $(finder)}
 		[ "$keep_going" ] || break
 		[ "$stage" != compile ] || break
@@ -408,7 +422,7 @@ clean_stages() {
 	programs=$(words <"$copy/programs")
 	checked=$(words <"$copy/checked")
 	pass
-	[ ! "$found" ] || fail "without a mutant there is a failure: $found, see $log"
+	[ ! "$found$unjudged" ] || fail "without a mutant there is a failure: $unjudged$found, see $log"
 }
 
 # clean_cases - run the suites of cases without a mutant.
@@ -527,6 +541,11 @@ run_mutant() {
 	pass
 	restore
 	write_record
+	if [ "$unjudged" ]; then
+		echo "# not judged $id: $unjudged"
+		errors=$((errors + 1))
+		return
+	fi
 	case $found in
 	compile*)
 		echo "# stillborn $id: ${found#compile: }"
@@ -558,7 +577,7 @@ take() {
 # judge_all LIST - run the mutants of a list until the sample is complete. Mutants that another run has
 # are part of it.
 judge_all() {
-	killed=0 survived=0 stillborn=0 equivalents=0 elsewhere=0
+	killed=0 survived=0 stillborn=0 equivalents=0 elsewhere=0 errors=0
 	total=$sample
 	[ "$sample" != 0 ] || total=''
 	while IFS='	' read -r state id file line operator before after meaning <&3; do
@@ -570,7 +589,7 @@ judge_all() {
 		else
 			elsewhere=$((elsewhere + 1))
 		fi
-		[ "$sample" = 0 ] || [ $((killed + survived + elsewhere)) -lt "$sample" ] || break
+		[ "$sample" = 0 ] || [ $((killed + survived + errors + elsewhere)) -lt "$sample" ] || break
 	done 3<"$1"
 }
 
@@ -651,10 +670,12 @@ exec 7>&-
 echo "# $(wc -l <"$copy/list") mutants; seed $seed"
 judge_all "$copy/selected" 9>&-
 tested=$((killed + survived))
-echo "# $killed killed, $survived survived, $equivalents equivalent, $stillborn stillborn"
+echo "# $killed killed, $survived survived, $equivalents equivalent, $stillborn stillborn, $errors not judged"
 [ $((killed * 100)) -ge $((tested * goal)) ] && [ $tested -gt 0 ]
 result $? "tests find at least $goal percent of $tested mutants: $((killed * 100 / (tested + !tested)))" \
 	/dev/null
+[ $errors = 0 ]
+result $? "each guest has come to its tests" /dev/null
 [ ! "$record" ] || summary
 grep '^unknown' "$copy/selected" >"$copy/unknown"
 [ $# -gt 0 ] || {

@@ -337,8 +337,10 @@ log() {
 	fi
 }
 
-# died REASON - there is no verdict: print the reason and the end of the logs.
+# died REASON - there is no verdict: print the reason and the end of the logs. tests/mutation/run.sh
+# looks for the words about the command.
 died() {
+	grep -aq "task $nonce starts" "$work/task.log" || say "the guest did not come to its command"
 	say "$1; the kernel's last words:"
 	tail -n 40 "$work/task.log" | sed 's/^/  /' >&2
 	# The first warnings may be further up in the log.

@@ -82,6 +82,11 @@ deaths() {
 	expect 124 'run.sh tells where each processor of a guest that hangs is' '^RIP=.* HLT='
 	guest "$payload" sh -c 'echo c >/proc/sysrq-trigger; sleep 30'
 	expect 125 'run.sh returns 125 after a panic' 'Kernel panic'
+	! grep -q 'did not come to its command' "$scratch/stderr"
+	result $? 'run.sh does not blame the boot for a panic of the command' "$scratch/stderr"
+	guest --append rdinit=/none --append panic=-1 "$payload" true
+	expect 125 'run.sh says that a guest that panics at boot did not come to its command' \
+		'did not come to its command'
 	guest "$payload" poweroff -f
 	expect 125 'run.sh returns 125 if the guest ends without a verdict' 'without a verdict'
 }
