@@ -242,30 +242,6 @@ static void an_addition_keeps_the_deadline_of_the_number(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, has(belt, key));
 }
 
-static void sums_are_right_over_a_random_walk(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-	s64 sums[8] = {}, sum, result;
-	unsigned int i, key;
-
-	for (i = 0; i < 5000; i++) {
-		s64 by = (s64)((u64)prandom_u32_state(&f->rnd) << 32 |
-			       prandom_u32_state(&f->rnd)) >> prandom_u32_state(&f->rnd) % 64;
-
-		key = i % ARRAY_SIZE(sums);
-		sum = 0;
-		if (check_add_overflow(sums[key], by, &result)) {
-			KUNIT_ASSERT_EQ(test, add_to(belt, key, by, &sum), -EOVERFLOW);
-			continue;
-		}
-		KUNIT_ASSERT_EQ(test, add_to(belt, key, by, &sum), 0);
-		KUNIT_ASSERT_EQ(test, sum, result);
-		sums[key] = result;
-	}
-	check_accounting(test, belt);
-}
-
 static u32 flags_of(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	struct hashbelt_entry *entry;
@@ -311,7 +287,6 @@ static struct kunit_case add_test_cases[] = {
 	KUNIT_CASE(a_sum_below_the_floor_is_the_floor),
 	KUNIT_CASE(an_addition_that_needs_an_entry_makes_none),
 	KUNIT_CASE(an_addition_keeps_the_deadline_of_the_number),
-	KUNIT_CASE(sums_are_right_over_a_random_walk),
 	KUNIT_CASE(an_addition_keeps_the_flags_of_the_number),
 	{}
 };
