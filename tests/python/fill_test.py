@@ -5,7 +5,6 @@
 import asyncio
 import inspect
 import threading
-import time
 import typing
 
 from tap import PATIENCE, BeltCase, Child, hashbelt, in_thread, main
@@ -39,20 +38,6 @@ class Fills(BeltCase):
         self.assertEqual([child.status() for child in children], [0] * 8)
         self.assertEqual(belt["computed"], b"1")
 
-    def test_killed(self):
-        """when the process that computes is killed, the waiter computes"""
-        belt = self.make()
-
-        def compute(say):
-            say("computes")
-            time.sleep(1000)
-
-        child = Child(lambda say: belt.get_or_set("key", lambda: compute(say)))
-        self.assertEqual(child.hear(), "computes")
-        wait = in_thread(lambda: belt.get_or_set("key", lambda: b"second"))
-        child.kill()
-        self.assertEqual((wait(), belt["key"]), (b"second", b"second"))
-
     def test_exception(self):
         """an exception is raised, nothing is stored, and the next caller computes"""
         belt = self.make()
@@ -76,19 +61,6 @@ class Fills(BeltCase):
             return b"value"
 
         self.assertEqual(belt.get_or_set("key", compute, ttl=60, lease=10 ** 9), b"value")
-
-    def test_late(self):
-        """a result that was computed before delete, clear or set is returned and not stored"""
-        belt = self.make()
-        for end in (lambda: belt.delete("key"), belt.clear):
-            def compute():
-                end()
-                return b"late"
-            self.assertEqual(belt.get_or_set("key", compute), b"late")
-            self.assertNotIn("key", belt)
-        self.assertEqual(belt.get_or_set("key", lambda: [belt.set("key", b"new"), b"late"][1]),
-                         b"late")
-        self.assertEqual(belt["key"], b"new")
 
     def test_large(self):
         """a value of 1 MiB is filled and returned"""

@@ -106,17 +106,6 @@ class Locks(BeltCase):
             self.raises(hashbelt.LockLost, "another owner has the lock", lock.release)
             self.assertEqual(belt.info().locks, 1)
 
-    def test_renew(self):
-        """renew sets the lease from now on"""
-        belt = self.pinned()
-        with belt.lock("name", ttl=5) as lock:
-            belt.advance(4)
-            lock.renew()
-            belt.advance(4)
-            lock.renew(100)
-            belt.advance(99)
-        self.assertEqual(belt.info().locks, 0)
-
     def test_renewed(self):
         """renew=True keeps a lock for many times its lease"""
         belt = self.pinned()
@@ -128,22 +117,6 @@ class Locks(BeltCase):
             self.assertRaises(hashbelt.LockTimeout,
                               in_thread(belt.lock("name", timeout=0).acquire))
             self.assertEqual(lock.token, token)
-
-    def test_killed(self):
-        """the lock of a killed process goes to the waiter"""
-        belt = self.pinned()
-
-        def hold(say):
-            belt.lock("name").acquire()
-            say("held")
-            time.sleep(1000)
-
-        child = Child(hold)
-        self.assertEqual(child.hear(), "held")
-        wait = in_thread(belt.lock("name").acquire)
-        self.assertTrue(at_last(waits))
-        child.kill()
-        self.assertGreater(wait(), 0)
 
     def test_killed_parent(self):
         """the lock of a killed process goes to the waiter, though a child of that process lives"""

@@ -16,40 +16,6 @@ def run(coroutine):
 
 
 class Requests(BeltCase):
-    def test_put(self):
-        """a put of one of its keys ends a request, and the future has that key"""
-        belt = self.make()
-
-        async def wait():
-            first, second = belt.wait_for("a", "b"), belt.wait_for("c")
-            belt["b"] = b"value"
-            return await first, second.done(), belt.info().requests
-
-        self.assertEqual(run(wait()), ((Cause.PUT, b"b"), False, 1))
-
-    def test_process(self):
-        """a put in another process ends a request"""
-        belt = self.make()
-
-        async def wait():
-            future = belt.wait_for("key")
-            child = Child(lambda say: belt.set("key", b"value"))
-            found = await future
-            return found, child.status()
-
-        self.assertEqual(run(wait()), ((Cause.PUT, b"key"), 0))
-
-    def test_complete(self):
-        """complete ends the requests for a key, and returns their number"""
-        belt = self.make()
-
-        async def wait():
-            futures = [belt.wait_for("key") for _ in range(300)]
-            count = belt.complete("key")
-            return count, set(await asyncio.gather(*futures)), belt.complete("key")
-
-        self.assertEqual(run(wait()), (300, {(Cause.COMPLETE, b"key")}, 0))
-
     def test_time(self):
         """a request ends after its time-to-live, with a clear, and when the belt is destroyed"""
         belt = self.make()
