@@ -43,7 +43,7 @@ place := $(if $(filter all module load $(if $(dkms),,install),$(or $(MAKECMDGOAL
 # With "+" a script gets the jobs of "make -j". "make -n" must not run it.
 share_jobs := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 
-.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants findings soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-resize bench-cache simulate load unload install install-tools \
+.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants findings soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-cache simulate load unload install install-tools \
 	install-dkms uninstall deb in-tree clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -117,10 +117,6 @@ bench-kernel: ## what an operation costs in the kernel, beside an rhashtable wit
 bench-expiry: ## how long ENTRIES (1000000) that expire at once take, on PROCESSORS (2)
 	$(MAKE) -C tests payload
 	tests/bench/expiry.sh $(or $(ENTRIES),1000000) --cpus $(or $(PROCESSORS),2)
-
-bench-resize: ## what growing the index costs beside ENTRIES (1000000) that expire, in instructions
-	$(MAKE) -C tests payload
-	tests/bench/expiry.sh --resize $(or $(ENTRIES),1000000) --count-instructions
 
 bench-cache: ## misses, memory and cost beside memcached and Redis; PEERS=sid: unstable's; TRACE=FILE, WORKLOADS="..."
 	PEERS="$(PEERS)" tests/bench/peers/run.sh $(WORKLOADS)

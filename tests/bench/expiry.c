@@ -3,7 +3,6 @@
  * expiry - measures how long it takes to drain and free entries that expire at once.
  *
  *	expiry [ENTRIES]
- *	expiry --resize [ENTRIES]
  *
  * Entries with keys of 16 bytes and values of 64 expire five times: a task drains them
  * (HASHBELT_IOC_ADVANCE), the worker drains them, and the worker drains them beside a task that
@@ -11,10 +10,6 @@
  * one, and the worker. The lines after each name have the time until the last entry is drained, the
  * time until 95 % of their memory is free, and the processor time of the task that drains or waits,
  * and of the kernel's unbound workers. The line with the name is printed when time begins.
- *
- * With --resize the belt has up to as many entries again that do not expire, and a task does one of
- * three things: it puts one entry more, for which the index grows, and moves all entries there; it
- * drains the ENTRIES; or both. Each runs alone, and again beside a task that puts.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -28,22 +23,19 @@
 
 #define ENTRIES		1000000u
 #define HOT		1000u		/* entries that do not expire; the other task uses these */
-#define STEP		1000u		/* entries that are put before the index is looked at */
 #define SECOND		1000000000ULL
 
 enum phase { BEFORE, DURING, END, PHASES };
 
 /**
- * struct user - a task that uses a belt
+ * struct user - a task that gets HOT keys
  * @belt:	the belt
- * @put:	it puts HOT keys again; else it gets them
  * @thread:	its thread
  * @phase:	before the entries expire, or from then on; set by another thread
  * @latencies:	of its calls, by phase
  */
 static struct user {
 	int belt;
-	bool put;
 	pthread_t thread;
 	enum phase phase;
 	struct latencies latencies[PHASES];
@@ -103,12 +95,11 @@ static void *use(void *arg)
 		struct hashbelt_item item = {
 			.key = address(&key), .key_len = sizeof(key),
 			.value = address(value), .value_len = sizeof(value),
-			.ttl_ms = user.put ? HASHBELT_TTL_NEVER : 0,
 		};
 
 		key.number = (key.number + 1) % HOT;
 		begin = wall_ns();
-		must(user.belt, user.put ? HASHBELT_IOC_PUT : HASHBELT_IOC_GET, &item);
+		must(user.belt, HASHBELT_IOC_GET, &item);
 		latencies_add(&user.latencies[phase], wall_ns() - begin);
 	}
 	return arg;
@@ -119,10 +110,10 @@ static void set_phase(enum phase phase)
 	__atomic_store_n(&user.phase, phase, __ATOMIC_RELEASE);
 }
 
-/* Starts a task that puts or gets, and lets it run for a second before entries expire. */
-static void start_user(int belt, bool put)
+/* Starts a task that gets, and lets it run for a second before entries expire. */
+static void start_user(int belt)
 {
-	user = (struct user){ .belt = belt, .put = put, .phase = BEFORE };
+	user = (struct user){ .belt = belt, .phase = BEFORE };
 	if (pthread_create(&user.thread, NULL, use, NULL))
 		bail_out("no thread");
 	sleep(1);
@@ -133,8 +124,8 @@ static void print_latency(const char *name, enum phase phase)
 {
 	const struct latencies *all = &user.latencies[phase];
 
-	printf("  a %s %s: half within %.1f us, 99 %% %.1f, 99.9 %% %.1f, most %.1f\n",
-	       user.put ? "put" : "get", name, latencies_percentile(all, 50) / 1e3,
+	printf("  a get %s: half within %.1f us, 99 %% %.1f, 99.9 %% %.1f, most %.1f\n",
+	       name, latencies_percentile(all, 50) / 1e3,
 	       latencies_percentile(all, 99) / 1e3, latencies_percentile(all, 99.9) / 1e3,
 	       all->most / 1e3);
 }
@@ -175,7 +166,7 @@ static void expire(unsigned int entries, const struct expiry *expiry)
 	put_numbers(belt, HOT, entries, 0);
 	used += (get_parameter("used_bytes") - used) / 20;
 	if (expiry->beside)
-		start_user(belt, false);
+		start_user(belt);
 	printf("%s\n", expiry->how);
 	workers = workers_ns();
 	begin = wall_ns();
@@ -216,89 +207,9 @@ static const struct expiry expiries[] = {
 	{ .how = "the worker of a user", .of_user = true },
 };
 
-/* Processor time of this task and of the workers. */
-static __u64 busy_ns(void)
-{
-	return read_clock(CLOCK_THREAD_CPUTIME_ID) + workers_ns();
-}
-
-/*
- * Puts entries that do not expire, the first with number @number, until few more make the index
- * grow. Return: the number of the next entry.
- */
-static unsigned int fill_index(int belt, unsigned int number)
-{
-	__u64 table, most;
-
-	advance(belt, 0);
-	table = info_of(belt).table;
-	/* A put finds its shard crowded at 3/2; some shards have more entries than others. */
-	most = table * 3 / 2 * 9 / 10;
-	if (number < most)
-		put_numbers(belt, number, most - number, HASHBELT_TTL_NEVER);
-	if (info_of(belt).table != table)
-		bail_out("the index has grown too early: too few entries");
-	return number < most ? most : number;
-}
-
-/* Puts entries until the index grows. */
-static void grow_index(int belt, unsigned int number)
-{
-	__u64 table = info_of(belt).table;
-
-	for (; info_of(belt).table == table; number += STEP)
-		put_numbers(belt, number, STEP, HASHBELT_TTL_NEVER);
-}
-
-/* A task drains entries (@drain), moves others to a larger table (@grow), and prints the times. */
-static void resize(unsigned int entries, const char *how, bool grow, bool drain, bool beside)
-{
-	struct hashbelt_settings settings = { .ttl_ms = 1000, .buckets = 11 };
-	__u64 before = get_parameter("used_bytes"), used, begin, busy, took;
-	int belt = belt_of(settings);
-	unsigned int next;
-
-	put_numbers(belt, 0, HOT, HASHBELT_TTL_NEVER);
-	used = get_parameter("used_bytes");
-	put_numbers(belt, HOT, entries, 0);
-	used = get_parameter("used_bytes") - used;
-	next = fill_index(belt, HOT + entries);
-	if (beside)
-		start_user(belt, true);
-	if (grow)
-		grow_index(belt, next);
-	/* Without the index, which is less than a tenth. */
-	used = get_parameter("used_bytes") - used / 10 * 9;
-	printf("%s\n", how);
-	busy = busy_ns();
-	begin = wall_ns();
-	advance(belt, drain ? 1200 : 0);
-	took = wall_ns() - begin;
-	while (drain && get_parameter("used_bytes") > used)
-		usleep(20000);
-	/* The old table is freed, too. */
-	sleep(1);
-	printf("  ended in %llu ms, processor time: %llu ms\n", took / 1000000,
-	       (busy_ns() - busy) / 1000000);
-	if (beside)
-		end_user();
-	close(belt);
-	used_at_last(before);
-}
-
-static void resize_all(unsigned int entries, bool beside)
-{
-	resize(entries, beside ? "the index grows, beside a writer" : "the index grows",
-	       true, false, beside);
-	resize(entries, beside ? "entries expire, beside a writer" : "entries expire",
-	       false, true, beside);
-	resize(entries, beside ? "both, beside a writer" : "both", true, true, beside);
-}
-
 int main(int argc, char **argv)
 {
-	bool resizes = argc > 1 && !strcmp(argv[1], "--resize");
-	unsigned int entries = argc > 1 + resizes ? strtoul(argv[1 + resizes], NULL, 10) : ENTRIES;
+	unsigned int entries = argc > 1 ? strtoul(argv[1], NULL, 10) : ENTRIES;
 	__u64 limit = get_parameter("max_bytes"), of_user = get_parameter("user_max_bytes");
 	unsigned int i;
 
@@ -306,13 +217,8 @@ int main(int argc, char **argv)
 	set_number("max_bytes", 1ULL << 40);
 	set_number("user_max_bytes", 1ULL << 40);
 	printf("%u entries, %ld processors\n", entries, sysconf(_SC_NPROCESSORS_ONLN));
-	if (resizes) {
-		resize_all(entries, false);
-		resize_all(entries, true);
-	} else {
-		for (i = 0; i < ARRAY_SIZE(expiries); i++)
-			expire(entries, &expiries[i]);
-	}
+	for (i = 0; i < ARRAY_SIZE(expiries); i++)
+		expire(entries, &expiries[i]);
 	set_number("user_max_bytes", of_user);
 	set_number("max_bytes", limit);
 	return 0;

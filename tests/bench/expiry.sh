@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# expiry.sh [--resize] [ENTRIES [OPTION]...] - let ENTRIES (1000000) entries expire at once, in a
-# guest with OPTIONs of tests/vm/run.sh, such as --cpus 1 or --count-instructions. With --resize the
-# index grows meanwhile.
+# expiry.sh [ENTRIES [OPTION]...] - let ENTRIES (1000000) entries expire at once, in a guest with OPTIONs of
+# tests/vm/run.sh, such as --cpus 1 or --count-instructions.
 #
 # The guest takes the time for which an emulated processor waits for one of this machine as time of
 # the task that ran there. So each processor time is followed by that of the emulator, as this
@@ -54,16 +53,11 @@ account() {
 	done
 }
 
-resize=''
-[ "${1-}" != --resize ] || {
-	resize=--resize
-	shift
-}
 entries=${1-1000000}
 [ $# = 0 ] || shift
 {
 	"$top/tests/vm/run.sh" --memory $((1024 + entries / 3000)) "$@" \
 		"$top/.cache/build/payload" sh -c "insmod hashbelt.ko &&
-			./expiry $resize $entries && rmmod hashbelt" && : || echo $? >"$work/status"
+			./expiry $entries && rmmod hashbelt" && : || echo $? >"$work/status"
 } | account
 [ ! -e "$work/status" ] || exit "$(cat "$work/status")"
