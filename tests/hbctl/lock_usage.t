@@ -7,8 +7,9 @@ set -u
 
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/tap.sh"
+# shellcheck source=tests/hbctl/usage.sh
+. "$(dirname "$0")/usage.sh"
 
-no=/nonexistent/hashbelt
 commands="lock unlock renew locks release"
 
 # operands COMMAND - valid operands
@@ -64,21 +65,16 @@ for command in lock unlock renew; do
 	is "$command with an empty name exits with 2" 2 '' \
 		"$command: a key has 1 to 1024 bytes, not 0 *" hbctl $command '' --owner a
 done
-is 'lock x true without -- exits with 2' 2 '' "lock: 'true' is one operand too many *" \
-	hbctl lock x true
+refuses "lock: 'true' is one operand too many *" lock x true
 is 'lock -- -x is right usage' 3 '' "there is no device $no: *" hbctl -D $no lock -- -x
 is 'lock -- -x -- with a command is right usage' 3 '' "there is no device $no: *" \
 	hbctl -D $no lock -- -x -- true --foo
-is 'lock -- -x true exits with 2' 2 '' "lock: 'true' is one operand too many *" \
-	hbctl lock -- -x true
+refuses "lock: 'true' is one operand too many *" lock -- -x true
 is 'lock takes options after the second -- as those of the command' 3 '' \
 	"there is no device $no: *" \
 	hbctl -D $no lock x -- true --foo --owner
-is 'lock x -- without a command exits with 2' 2 '' 'lock: a command is missing behind the -- *' \
-	hbctl lock x --
-is 'lock -- -x -- without a command exits with 2' 2 '' \
-	'lock: a command is missing behind the -- *' \
-	hbctl lock -- -x --
+refuses 'lock: a command is missing behind the -- *' lock x --
+refuses 'lock: a command is missing behind the -- *' lock -- -x --
 is 'lock --owner -- is right usage' 3 '' "there is no device $no: *" \
 	hbctl -D $no lock x --owner --
 result 'lock that fails does not run its command' "$(
@@ -91,31 +87,19 @@ for command in unlock renew release; do
 	is "$command without --owner exits with 2" 2 '' "$command: --owner is missing *" \
 		hbctl $command $(operands $command | sed 's/--owner a//')
 done
-is 'lock --owner with an empty owner exits with 2' 2 '' \
-	'lock: --owner: an owner has 1 to 64 bytes, not 0 *' \
-	hbctl lock x --owner ''
+refuses 'lock: --owner: an owner has 1 to 64 bytes, not 0 *' lock x --owner ''
 is 'locks --owner with an owner of 65 bytes exits with 2' 2 '' \
 	'locks: --owner: an owner has 1 to 64 bytes, not 65 *' \
 	hbctl locks --owner "$(text 65)"
-is 'lock --ttl 0 exits with 2' 2 '' 'lock: --ttl: 0 is not from 1ms *' hbctl lock x --ttl 0
-is 'lock --ttl never exits with 2' 2 '' "lock: --ttl: 'never' is not a duration *" \
-	hbctl lock x --ttl never
-is 'lock --ttl 99ms with a command exits with 2' 2 '' \
-	'lock: --ttl: the lease of a command is at least 100ms *' \
-	hbctl lock x --ttl 99ms -- true
-is 'lock --close without a command exits with 2' 2 '' 'lock: --close needs a COMMAND *' \
-	hbctl lock x --close
-is 'lock --close --store exits with 2' 2 '' 'lock: --close is for locks in a belt: *' \
-	hbctl lock x --close --store y -- true
-is 'lock --wait long exits with 2' 2 '' "lock: --wait: 'long' is not a duration *" \
-	hbctl lock x --wait long
-is 'lock -E 256 exits with 2' 2 '' 'lock: --conflict-exit-code: 256 is not from 0 to 255 *' \
-	hbctl lock x -E 256 -- true
-is 'lock --create-table without --store exits with 2' 2 '' \
-	'lock: --create-table is for a store: --store is missing *' hbctl lock --create-table
-is 'release --aged without --store exits with 2' 2 '' 'release: --aged is for locks in a store: *' \
-	hbctl release --aged
-is 'release --aged --owner exits with 2' 2 '' 'release: --owner and --aged exclude each other *' \
-	hbctl release --aged --owner a --store y
+refuses 'lock: --ttl: 0 is not from 1ms *' lock x --ttl 0
+refuses "lock: --ttl: 'never' is not a duration *" lock x --ttl never
+refuses 'lock: --ttl: the lease of a command is at least 100ms *' lock x --ttl 99ms -- true
+refuses 'lock: --close needs a COMMAND *' lock x --close
+refuses 'lock: --close is for locks in a belt: *' lock x --close --store y -- true
+refuses "lock: --wait: 'long' is not a duration *" lock x --wait long
+refuses 'lock: --conflict-exit-code: 256 is not from 0 to 255 *' lock x -E 256 -- true
+refuses 'lock: --create-table is for a store: --store is missing *' lock --create-table
+refuses 'release: --aged is for locks in a store: *' release --aged
+refuses 'release: --owner and --aged exclude each other *' release --aged --owner a --store y
 
 finish
