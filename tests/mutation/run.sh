@@ -457,7 +457,9 @@ build() {
 	compiler=$(sed -n 's/^CONFIG_CC_VERSION_TEXT="\([^ ]*\).*/\1/p' "$headers/.config")
 	CCACHE_DIR=$("$tests/cache.sh" kernel)/ccache
 	export CCACHE_DIR
-	debug=$("$tests/kernel/kernel.sh" debug image) || exit 1
+	case " $stages " in
+	*" debug "*) debug=$("$tests/kernel/kernel.sh" debug image) || exit 1 ;;
+	esac
 	make -s -C "$tree/tests" payload || fail "cannot build without a mutant"
 }
 
