@@ -95,15 +95,14 @@ static inline bool is_space(char c)
  */
 bool parser_word(const char **text, const char *end, struct word *word)
 {
-	const char *p = *text;
+	const char *p = *text, *blank;
 
 	while (p < end && *p == ' ')
 		p++;
+	blank = memchr(p, ' ', end - p);
+	*text = blank ?: end;
 	word->at = p;
-	while (p < end && *p != ' ')
-		p++;
-	word->len = p - word->at;
-	*text = p;
+	word->len = *text - p;
 	return word->len;
 }
 
@@ -326,13 +325,15 @@ static enum parsed take_value(struct request *request, const struct line *line,
 /* get KEY... */
 static enum parsed parse_get(struct request *request, struct line *line)
 {
-	struct word word = line->words[0];
-	const char *text = request->words;
+	const char *text = request->words, *blank;
 
 	(void)line;
-	while (parser_word(&text, request->words_end, &word))
-		if (word.len > PARSER_KEY_MAX)
+	/* No key is too long if there is a blank in each part of so many bytes. */
+	for (; request->words_end - text > PARSER_KEY_MAX; text = blank + 1) {
+		blank = memrchr(text, ' ', PARSER_KEY_MAX + 1);
+		if (!blank)
 			return refuse(request, BAD_LINE);
+	}
 	return PARSED_REQUEST;
 }
 
@@ -751,10 +752,11 @@ static const struct syntax *find_syntax(const struct word *name)
 	return NULL;
 }
 
-/* Cuts a line into words; of a get, only its first three: it may have any number of keys. */
-static void split(struct line *line, const struct request *request, bool is_get)
+/* Cuts a line into words; of a get, only those that it needs: it may have any number of keys. */
+static void split(struct line *line, const struct request *request, const struct syntax *syntax)
 {
-	unsigned int most = is_get ? 3 : WORDS_MAX;
+	bool is_get = syntax && (syntax->parse == parse_get || syntax->parse == parse_gat);
+	unsigned int most = is_get ? syntax->least : WORDS_MAX;
 	const char *text = request->words;
 
 	while (line->count < most && parser_word(&text, request->words_end,
@@ -778,7 +780,7 @@ static enum parsed parse_line(struct request *request, struct line *line)
 		return refuse(request, "ERROR");
 	line->count = 1;
 	syntax = find_syntax(name);
-	split(line, request, syntax && (syntax->parse == parse_get || syntax->parse == parse_gat));
+	split(line, request, syntax);
 	if (!syntax) {
 		const struct word *last = &line->words[line->count - 1];
 
