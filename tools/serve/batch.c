@@ -8,6 +8,7 @@
  * compared by their hashes, which only ends a batch early where two are equal.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -153,17 +154,13 @@ bool batch_takes(struct work *work, struct belt *belt, const char *key, size_t k
 		 bool changes)
 {
 	unsigned int hash = hash_key(key, key_len);
-	struct key_set *set = changes ? &work->changed_keys : &work->read_keys;
-	const char *name;
+	struct key_set *set = &work->keys[changes];
 
 	if (!work->items) {
 		work->belt = belt;
-		name = belt_name(belt);
-		memcpy(work->belt_name, name, strlen(name) + 1);
-		memset(&work->read_keys, 0, sizeof(work->read_keys));
-		memset(&work->changed_keys, 0, sizeof(work->changed_keys));
-	} else if (work->belt != belt || is_in(&work->changed_keys, hash) ||
-		   (changes && is_in(&work->read_keys, hash))) {
+		memset(work->keys, 0, sizeof(work->keys));
+	} else if (work->belt != belt || is_in(&work->keys[true], hash) ||
+		   (changes && is_in(&work->keys[false], hash))) {
 		return false;
 	}
 	set->bits[hash / 64] |= 1ULL << hash % 64;
@@ -327,6 +324,20 @@ static bool has_to_wait(const struct work *work, const struct reply *reply)
 	       work->output.held >= OUTPUT_MAX && !output_is_empty(&work->output);
 }
 
+/* While a slow client takes replies, the place of the belt may become that of another one. */
+static void begin_pause(struct work *work)
+{
+	snprintf(work->belt_name, sizeof(work->belt_name), "%s", belt_name(work->belt));
+}
+
+static void end_pause(struct work *work)
+{
+	if (!*work->belt_name)
+		return;
+	work->belt = belts_again(work->service->belts, work->belt, work->belt_name);
+	*work->belt_name = '\0';
+}
+
 /**
  * batch_write() - write the replies
  * @work:	the work
@@ -339,12 +350,11 @@ bool batch_write(struct work *work, bool *full)
 	const struct reply *reply;
 
 	*full = false;
-	/* The client may have been slow, and other clients may have used other belts meanwhile. */
-	if (work->items)
-		work->belt = belts_again(work->service->belts, work->belt, work->belt_name);
+	end_pause(work);
 	for (; work->written < work->replies; work->written++) {
 		reply = &work->reply[work->written];
 		if (has_to_wait(work, reply)) {
+			begin_pause(work);
 			*full = true;
 			return true;
 		}

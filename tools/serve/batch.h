@@ -148,9 +148,8 @@ struct key_set {
  * @yields:	the request in progress has taken its share of time: the rest comes later
  * @failed:	a key of the get whose replies are written has failed
  * @belt:	the belt of the operations, if there are any
- * @belt_name:	its name: after a pause its place may be another belt's
- * @read_keys:	keys that operations read
- * @changed_keys: keys that operations change
+ * @belt_name:	its name while the replies to them wait for the client; else ""
+ * @keys:	keys that operations read, and keys that they change
  * @failure:	the answer in place of the end of that get
  * @request_of:	the requests
  * @item:	the operations
@@ -177,8 +176,7 @@ struct work {
 	bool failed;
 	struct belt *belt;
 	char belt_name[HASHBELT_NAME_SIZE];
-	struct key_set read_keys;
-	struct key_set changed_keys;
+	struct key_set keys[2];
 	char failure[BELT_REASON_SIZE];
 	struct request request_of[HASHBELT_BATCH_MAX];
 	struct hashbelt_item item[HASHBELT_BATCH_MAX];
