@@ -271,6 +271,9 @@ static void do_item(struct belt *belt, struct hashbelt_item *item)
 	case HASHBELT_OP_PUT:
 		err = hashbelt_put(belt->handle, key, item->key_len, value, item->value_len, item);
 		break;
+	case HASHBELT_OP_ADD:
+		err = hashbelt_add_item(belt->handle, key, item->key_len, value, item);
+		break;
 	default:
 		do {
 			err = hashbelt_batch(belt->handle, item, 1, NULL);

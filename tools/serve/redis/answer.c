@@ -6,7 +6,6 @@
  * command that is carried out alone writes an answer at once.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,19 +41,6 @@ void redis_reason(struct belt *belt, int err, char *text)
 /* Replies of a batch */
 
 /**
- * redis_number() - write a line with a number
- * @to:		where, ANSWER_SHORT bytes at most
- * @type:	the first byte of the line
- * @number:	the number
- *
- * Return: the end.
- */
-char *redis_number(char *to, char type, int64_t number)
-{
-	return to + sprintf(to, "%c%" PRId64 "\r\n", type, number);
-}
-
-/**
  * redis_head_before() - write a line with a length before what it is about
  * @end:	where the line ends, with ANSWER_HEAD bytes before it
  * @type:	the first byte of the line
@@ -72,6 +58,27 @@ char *redis_head_before(char *end, char type, uint64_t number)
 	} while (number);
 	*--end = type;
 	return end;
+}
+
+/**
+ * redis_number() - write a line with a number
+ * @to:		where, ANSWER_SHORT bytes at most
+ * @type:	the first byte of the line
+ * @number:	the number
+ *
+ * Return: the end.
+ */
+char *redis_number(char *to, char type, int64_t number)
+{
+	char line[ANSWER_SHORT], *end = line + sizeof(line), *begin;
+
+	if (number >= 0) {
+		begin = redis_head_before(end, type, number);
+	} else {
+		begin = redis_head_before(end, '-', -(uint64_t)number);
+		*--begin = type;
+	}
+	return mempcpy(to, begin, end - begin);
 }
 
 /**

@@ -20,6 +20,10 @@
 /* Bytes of a request. */
 #define REQUEST_MAX	(8 * 1024 * 1024)
 
+static const struct resp_limits plain = {
+	.count = ARGUMENTS_MAX, .bulk = HASHBELT_VALUE_MAX, .all = REQUEST_MAX,
+};
+
 /* The limits of a client that has to name a user first; those of Redis. */
 static const struct resp_limits stranger = {
 	.count = 10, .bulk = 16384, .all = 10 * 16384, .is_strict = true,
@@ -111,6 +115,17 @@ static bool has_arity(const struct redis *redis)
 	return arity < 0 ? count >= -arity : count == arity;
 }
 
+/* A client sends few commands, again and again. */
+static const struct redis_command *find(struct redis *redis, const struct word *name)
+{
+	const struct redis_command **known;
+
+	known = &redis->known[(name->len ^ (unsigned char)*name->at) % REDIS_KNOWN];
+	if (!*known || !redis_is(name, (*known)->name))
+		*known = redis_find(name);
+	return *known;
+}
+
 /* Finds the command of the request that was taken, or its error. */
 static void prepare(struct redis *redis, struct client *client)
 {
@@ -124,7 +139,8 @@ static void prepare(struct redis *redis, struct client *client)
 		strcpy(redis->error, TOO_LONG);
 	} else if (redis->request.count) {
 		resp_next(&at, &name);
-		redis->command = redis_find(&name);
+		redis->words = at;
+		redis->command = find(redis, &name);
 		if (!redis->command)
 			refuse_unknown(redis, client, &name);
 		else if (!has_arity(redis))
@@ -172,13 +188,12 @@ static enum parsed take_broken(struct redis *redis, struct client *client)
 }
 
 /* Takes the next request of the queue that EXEC carries out. */
-static enum parsed take_queued(struct redis *redis, struct client *client,
-			       const struct resp_limits *limits)
+static enum parsed take_queued(struct redis *redis, struct client *client)
 {
 	struct redis_queue *queue = &redis->queue;
 	struct resp_place place = { 0 };
 
-	resp_parse(queue->bytes + queue->at, queue->len - queue->at, limits, &place,
+	resp_parse(queue->bytes + queue->at, queue->len - queue->at, &plain, &place,
 		   &redis->request);
 	queue->at += redis->request.size;
 	prepare(redis, client);
@@ -220,23 +235,20 @@ static enum parsed take_sent(struct work *work, struct redis *redis, struct clie
 static enum parsed take(struct work *work, struct client *client)
 {
 	struct redis *redis = client->state ?: begin_client(client, work->service);
-	struct resp_limits limits = {
-		.count = ARGUMENTS_MAX, .bulk = HASHBELT_VALUE_MAX,
-		.all = REQUEST_MAX,
-	};
 
 	if (!redis)
 		return PARSED_CLOSE;
 	if (redis->in_exec && redis->queue.at < redis->queue.len)
-		return take_queued(redis, client, &limits);
+		return take_queued(redis, client);
 	/* Operations and their replies use the bytes of their requests. */
 	if ((redis->line || redis->in_exec) && work->replies)
 		return PARSED_LATER;
-	free(redis->line);
+	if (redis->line)
+		free(redis->line);
 	redis->line = NULL;
 	if (redis->in_exec)
 		redis_queue_end(redis);
-	return take_sent(work, redis, client, client->may_ask ? &limits : &stranger);
+	return take_sent(work, redis, client, client->may_ask ? &plain : &stranger);
 }
 
 static void log_request(const struct redis *redis)

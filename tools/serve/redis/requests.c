@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The arguments of a request, and the operations that they become. */
 #include <string.h>
-#include <strings.h>
 
 #include "requests.h"
 
@@ -15,28 +14,14 @@
  */
 unsigned int redis_words(const struct redis *redis, struct word *words, unsigned int most)
 {
-	const char *at = redis->request.args;
+	const char *at = redis->words;
 	unsigned int count = redis->request.count - 1, i;
-	struct word name;
 
-	resp_next(&at, &name);
 	if (count > most)
 		count = most;
 	for (i = 0; i < count; i++)
 		resp_next(&at, &words[i]);
 	return count;
-}
-
-/**
- * redis_is() - whether an argument is a word, in small or capital letters
- * @word:	the argument
- * @text:	the word
- *
- * Return: whether.
- */
-bool redis_is(const struct word *word, const char *text)
-{
-	return word->len == strlen(text) && !strncasecmp(word->at, text, word->len);
 }
 
 /**

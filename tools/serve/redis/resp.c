@@ -14,13 +14,16 @@
 /* Digits of a length with its end of line, at most. */
 #define HEAD_MAX	32
 
+/* Bytes of a head behind its first one that is read without a search for its end. */
+#define SHORT_MAX	8
+
 /* The longest argument of the protocol, bytes. */
 #define BULK_MAX	(512 * 1024 * 1024)
 
 /* The number of a head such as *2 or $5. */
 enum head { HEAD_WHOLE, HEAD_PART, HEAD_WRONG };
 
-static enum head read_head(const char *text, size_t len, size_t *at, int64_t *number)
+static enum head read_long(const char *text, size_t len, size_t *at, int64_t *number)
 {
 	const char *from = text + *at + 1, *end;
 
@@ -33,6 +36,23 @@ static enum head read_head(const char *text, size_t len, size_t *at, int64_t *nu
 	if (end == from || end[-1] != '\r' || !resp_integer(from, end - 1 - from, number))
 		return HEAD_WRONG;
 	*at = end + 1 - text;
+	return HEAD_WHOLE;
+}
+
+/* The head is one of a few digits almost always, and then needs no search for its end. */
+static inline enum head read_head(const char *text, size_t len, size_t *at, int64_t *number)
+{
+	const char *from = text + *at + 1, *p = from;
+	int64_t sum = 0;
+
+	if (*at + 1 + SHORT_MAX > len)
+		return read_long(text, len, at, number);
+	for (; *p >= '0' && *p <= '9' && p < from + SHORT_MAX - 2; p++)
+		sum = 10 * sum + (*p - '0');
+	if (p == from || p[0] != '\r' || p[1] != '\n' || (*from == '0' && p > from + 1))
+		return read_long(text, len, at, number);
+	*number = sum;
+	*at = p + 2 - text;
 	return HEAD_WHOLE;
 }
 
@@ -134,20 +154,25 @@ static enum parsed end_argument(const char *text, size_t end, struct resp_place 
 	return PARSED_LATER;
 }
 
+static enum parsed close_for_byte(struct resp_request *request, char byte)
+{
+	char wrong[] = "expected '$', got ' '";
+
+	wrong[sizeof(wrong) - 3] = byte < ' ' || byte > '~' ? ' ' : byte;
+	return close_for(request, wrong);
+}
+
 /* An argument. Return: PARSED_LATER if it is whole. */
 static enum parsed parse_argument(const char *text, size_t len, const struct resp_limits *limits,
 				  struct resp_place *place, struct resp_request *request)
 {
 	size_t at = place->at;
-	char wrong[] = "expected '$', got ' '";
 	int64_t number;
 
 	if (place->skip)
 		return drop(len, place, request);
-	if (at < len && text[at] != '$') {
-		wrong[sizeof(wrong) - 3] = text[at] < ' ' || text[at] > '~' ? ' ' : text[at];
-		return close_for(request, wrong);
-	}
+	if (at < len && text[at] != '$')
+		return close_for_byte(request, text[at]);
 	switch (read_head(text, len, &at, &number)) {
 	case HEAD_PART:
 		return want(place, request, len, 0);
@@ -188,7 +213,7 @@ enum parsed resp_parse(const char *text, size_t len, const struct resp_limits *l
 {
 	enum parsed parsed = PARSED_LATER;
 
-	memset(request, 0, sizeof(*request));
+	memset(request, 0, offsetof(struct resp_request, text));
 	if (!place->count)
 		parsed = *text == '*' ? parse_array(text, len, limits, place, request) :
 					parse_line(text, len, request);

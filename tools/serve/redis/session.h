@@ -46,6 +46,9 @@ const struct redis_command *redis_find(const struct word *name);
 /* Most arguments of a command that has no list of keys. */
 #define REDIS_WORDS	16
 
+/* Commands that are found without a search. */
+#define REDIS_KNOWN	8
+
 /* Bytes of a name that a client gives itself. */
 #define REDIS_NAME_MAX	64
 
@@ -75,7 +78,9 @@ struct redis_queue {
  * struct redis - the state of a client
  * @place:	in the request that is being read
  * @request:	the last one that was taken
+ * @words:	its arguments behind the name of the command, for resp_next()
  * @command:	its command; NULL: only @error is to be answered
+ * @known:	commands that were found last, by a hash of their names
  * @error:	the error that is the answer to it; "" for none
  * @is_last:	after that answer the connection is closed
  * @rest:	its arguments that are not started yet; NULL: it has not begun
@@ -102,7 +107,9 @@ struct redis_queue {
 struct redis {
 	struct resp_place place;
 	struct resp_request request;
+	const char *words;
 	const struct redis_command *command;
+	const struct redis_command *known[REDIS_KNOWN];
 	bool is_last;
 	const char *rest;
 	uint32_t left;

@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "array_size.h"
 #include "commands.h"
@@ -131,12 +130,20 @@ const struct redis_command *redis_command(unsigned int number)
 	return number < ARRAY_SIZE(rows) ? &rows[number] : NULL;
 }
 
-static int compare(const struct word *name, const struct redis_command *command)
+/* Of most rows the first letter differs already: a call of strncasecmp(3) would take longer. */
+static int compare(const struct word *name, const char *row)
 {
-	int order = strncasecmp(name->at, command->name, name->len);
+	size_t i;
 
-	/* A name may have a zero byte, at which the comparison ends. */
-	return order ?: (int)name->len - (int)strlen(command->name);
+	for (i = 0; i < name->len && row[i]; i++) {
+		unsigned char letter = name->at[i];
+
+		if (letter >= 'a' && letter <= 'z')
+			letter -= 'a' - 'A';
+		if (letter != row[i])
+			return letter - row[i];
+	}
+	return i < name->len ? 1 : -row[i];
 }
 
 /**
@@ -151,7 +158,7 @@ const struct redis_command *redis_find(const struct word *name)
 
 	while (low < high) {
 		unsigned int middle = (low + high) / 2;
-		int order = compare(name, &rows[middle]);
+		int order = compare(name, rows[middle].name);
 
 		if (!order)
 			return &rows[middle];
