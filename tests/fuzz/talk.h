@@ -6,7 +6,6 @@
 #ifndef _FUZZ_TALK_H
 #define _FUZZ_TALK_H
 
-#include <event2/event.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -168,7 +167,7 @@ static bool run_server(struct worker *worker, int fd, struct replies *replies)
 	int turns;
 
 	for (turns = 0; turns < 8 || length > 0; turns++) {
-		event_base_loop(worker->base, EVLOOP_NONBLOCK);
+		poller_look(&worker->poller, false);
 		length = recv(fd, replies->bytes + replies->length, REPLIES_MAX - replies->length,
 			      MSG_DONTWAIT);
 		if (!length || (length < 0 && errno == ECONNRESET))
@@ -222,8 +221,7 @@ static struct worker *make_worker(void)
 		.closed = ignore,
 	};
 
-	worker.base = event_base_new();
-	if (!worker.base || belts_open(&options, &worker.service.belts))
+	if (!poller_open(&worker.poller) || belts_open(&options, &worker.service.belts))
 		abort();
 	service_begin(&worker.service);
 	return &worker;

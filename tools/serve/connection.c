@@ -9,9 +9,9 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <event2/event_struct.h>
 #include <netdb.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -34,12 +34,15 @@
 /* Turns in a row of a client whose further bytes no event reports. */
 #define TURNS_MAX	8
 
+/* It waits until other connections had their turn. */
+#define TURN		0
+
 /* Parts of an answer in a row that a client takes at once, before others have their turn. */
 #define ROUNDS_MAX	8
 
 /**
  * struct connection - a client
- * @event:	for its socket
+ * @source:	its socket
  * @client:	for its requests
  * @worker:	its worker
  * @prev:	the one before it in the worker's list
@@ -53,7 +56,7 @@
  * @work:	kept until its replies are sent; else NULL
  * @done:	how far that was carried out
  * @fd:		its socket
- * @waits_for:	EV_READ, EV_WRITE or EV_TIMEOUT
+ * @waits_for:	EPOLLIN, EPOLLOUT, or TURN
  * @last:	when it sent or took something last, in seconds
  * @is_full:	the last read has filled its buffer: no event reports bytes that it may have left
  * @has_more:	the end of the stream, or an error, may be left likewise
@@ -62,7 +65,7 @@
  * @is_subscriber: it is among those with subscriptions
  */
 struct connection {
-	struct event event;
+	struct source source;
 	struct client client;
 	struct worker *worker;
 	struct connection *prev;
@@ -76,7 +79,7 @@ struct connection {
 	struct work *work;
 	enum done done;
 	int fd;
-	short waits_for;
+	uint32_t waits_for;
 	unsigned int last;
 	bool is_full;
 	bool has_more;
@@ -215,7 +218,7 @@ static void close_connection(struct connection *connection)
 
 	log_line(LOG_CONNECTIONS, "client %d closed", connection->fd);
 	unlink_connection(connection);
-	event_del(&connection->event);
+	poller_leave(&worker->poller, &connection->source);
 	tls_free(connection->tls);
 	belt_scan_end(connection->client.scan);
 	if (connection->client.protocol->end)
@@ -273,6 +276,8 @@ static bool save(struct connection *connection, const struct work *work)
 	size_t left = work->len - work->used, size = left;
 	char *old = connection->held, *held = old;
 
+	if (!left && !old)
+		return true;
 	if (left && connection->client.need > INPUT_SIZE) {
 		size = connection->client.need;
 		/* A line of unknown length grows by more than it needs. */
@@ -366,35 +371,28 @@ static bool send_pushes(struct connection *connection)
 /*
  * The events of a connection that waits for one. Those of a socket without encryption are edges:
  * the kernel then looks at the socket once for each change of it, and not once more before it
- * waits. A change is reported once, so a turn has to find all of it: EV_CLOSED tells that the end
+ * waits. A change is reported once, so a turn has to find all of it: EPOLLRDHUP tells that the end
  * has come behind bytes.
  */
-static short events_of(const struct connection *connection, short what)
+static uint32_t events_of(const struct connection *connection, uint32_t what)
 {
-	if (what == EV_TIMEOUT)
-		return 0;
 	if (connection->tls)
-		return what | EV_PERSIST;
-	return what | EV_PERSIST | EV_ET | (what == EV_READ ? EV_CLOSED : 0);
+		return what;
+	return what | EPOLLET | (what == EPOLLIN ? EPOLLRDHUP : 0);
 }
 
-/*
- * Waits for the socket to be readable or writable, or, with EV_TIMEOUT, until other connections had
- * their turn: a timer comes after the next look at all sockets, and event_active() before it.
- */
-static void wait_for(struct connection *connection, short what)
+/* Waits for the socket to be readable or writable, or for a turn. */
+static void wait_for(struct connection *connection, uint32_t what)
 {
-	const struct timeval now = { 0 };
+	struct poller *poller = &connection->worker->poller;
 
-	if (connection->waits_for == what && what != EV_TIMEOUT)
+	if (connection->waits_for == what && what != TURN)
 		return;
 	__atomic_store_n(&connection->waits_for, what, __ATOMIC_RELAXED);
-	event_del(&connection->event);
-	event_assign(&connection->event, connection->worker->base,
-		     what == EV_TIMEOUT ? -1 : connection->fd,
-		     events_of(connection, what),
-		     event_get_callback(&connection->event), connection);
-	event_add(&connection->event, what == EV_TIMEOUT ? &now : NULL);
+	if (what == TURN)
+		poller_turn(poller, &connection->source);
+	else if (!poller_wait(poller, &connection->source, events_of(connection, what)))
+		connection->is_broken = true;
 }
 
 /* Turns */
@@ -474,23 +472,23 @@ static bool finish(struct connection *connection, struct work *work)
 }
 
 /* The event that is waited for, to read more. */
-static short reads_after(const struct connection *connection, ssize_t len)
+static uint32_t reads_after(const struct connection *connection, ssize_t len)
 {
 	/* A handshake may have to write first. */
-	return !len && connection->tls && tls_wants(connection->tls) == POLLOUT ? EV_WRITE :
-										 EV_READ;
+	return !len && connection->tls && tls_wants(connection->tls) == POLLOUT ? EPOLLOUT :
+										 EPOLLIN;
 }
 
 /* The event that is waited for after the socket took no more. */
-static short writes_after(const struct connection *connection)
+static uint32_t writes_after(const struct connection *connection)
 {
-	return connection->tls && tls_wants(connection->tls) == POLLIN ? EV_READ : EV_WRITE;
+	return connection->tls && tls_wants(connection->tls) == POLLIN ? EPOLLIN : EPOLLOUT;
 }
 
 /* The event that is waited for, to send more replies. */
-static short sends_after(const struct connection *connection)
+static uint32_t sends_after(const struct connection *connection)
 {
-	return output_is_empty(&connection->work->output) ? EV_TIMEOUT : writes_after(connection);
+	return output_is_empty(&connection->work->output) ? TURN : writes_after(connection);
 }
 
 /* The end of a turn whose messages were not all sent. */
@@ -506,9 +504,11 @@ static enum turn end_turn(struct connection *connection, struct work *work, ssiz
 	if (connection->done == DONE_CLOSE || connection->done == DONE_BROKEN ||
 	    !save(connection, work))
 		return TURN_CLOSE;
-	if (!send_pushes(connection))
+	if (!pushes_are_none(&connection->client.pushes) && !send_pushes(connection))
 		return pause_pushes(connection);
 	wait_for(connection, reads_after(connection, len));
+	if (connection->is_broken)
+		return TURN_CLOSE;
 	/* After a read without bytes a part of a record is pending: its rest is an event. */
 	if (len > 0 && connection->tls && tls_pending(connection->tls))
 		return TURN_AGAIN;
@@ -530,7 +530,7 @@ static enum turn run_turn(struct connection *connection)
 	ssize_t len = 1;
 
 	if (!work) {
-		if (!send_pushes(connection))
+		if (!pushes_are_none(&connection->client.pushes) && !send_pushes(connection))
 			return pause_pushes(connection);
 		work = take_work(worker);
 		if (!work)
@@ -572,7 +572,7 @@ static void take_turns(struct connection *connection)
 			log_close(connection, connection->client.reason);
 		close_connection(connection);
 	} else if (turn != TURN_WAIT) {
-		wait_for(connection, EV_TIMEOUT);
+		wait_for(connection, TURN);
 	}
 }
 
@@ -608,13 +608,12 @@ void connections_deliver(struct worker *worker, const char *records, size_t len)
 	}
 }
 
-static void on_event(evutil_socket_t fd, short what, void *arg)
+static void on_event(struct source *source, uint32_t events)
 {
-	struct connection *connection = arg;
+	struct connection *connection = source->owner;
 
-	(void)fd;
-	/* The end of the stream, or an error, is behind the bytes. */
-	connection->has_more = what & ~(EV_READ | EV_WRITE | EV_ET);
+	/* The end of the stream, or an error, is behind the bytes; at a turn it may be. */
+	connection->has_more = !events || events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
 	take_turns(connection);
 }
 
@@ -648,12 +647,14 @@ bool connection_open(struct worker *worker, int fd, const struct listener *liste
 	connection->client.protocol = listener->protocol;
 	connection->client.fd = fd;
 	connection->client.may_ask = !listener->auth;
-	connection->waits_for = EV_READ;
+	connection->source = (struct source){ .ready = on_event, .owner = connection, .fd = fd };
 	connection->last = seconds_now();
 	link_connection(connection);
-	event_assign(&connection->event, worker->base, fd, events_of(connection, EV_READ), on_event,
-		     connection);
-	event_add(&connection->event, NULL);
+	wait_for(connection, EPOLLIN);
+	if (connection->is_broken) {
+		close_connection(connection);
+		return false;
+	}
 	if (log_level() >= LOG_CONNECTIONS)
 		log_line(LOG_CONNECTIONS, "client %d (%s)", fd,
 			 peer_of(connection, peer, sizeof(peer)));
@@ -724,13 +725,13 @@ bool connections_list(struct worker *worker, struct output *output)
 
 	pthread_mutex_lock(&worker->lock);
 	for (connection = worker->first; ok && connection; connection = connection->next) {
-		short what = __atomic_load_n(&connection->waits_for, __ATOMIC_RELAXED);
+		uint32_t what = __atomic_load_n(&connection->waits_for, __ATOMIC_RELAXED);
 		unsigned int last = __atomic_load_n(&connection->last, __ATOMIC_RELAXED);
 
 		ok = report_line(output, "STAT %d:addr %s", connection->fd,
 				 peer_of(connection, peer, sizeof(peer))) &&
 		     report_line(output, "STAT %d:state %s", connection->fd,
-				 what == EV_WRITE ? "conn_mwrite" : "conn_read") &&
+				 what == EPOLLOUT ? "conn_mwrite" : "conn_read") &&
 		     report_line(output, "STAT %d:secs_since_last_cmd %u", connection->fd,
 				 now - last);
 	}

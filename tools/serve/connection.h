@@ -3,11 +3,11 @@
 #ifndef HBSERVE_CONNECTION_H
 #define HBSERVE_CONNECTION_H
 
-#include <event2/event.h>
 #include <pthread.h>
 #include <stdbool.h>
 
 #include "batch.h"
+#include "poller.h"
 
 struct connection;
 struct listener;
@@ -16,7 +16,7 @@ struct tls_context;
 /**
  * struct worker - the common part of the connections of a thread
  * @service:	for their requests
- * @base:	its events
+ * @poller:	waits for its connections
  * @spares:	works that are not lent
  * @spare_count: their number
  * @lock:	held to change the list of connections, and by other threads to read it
@@ -30,7 +30,7 @@ struct tls_context;
  */
 struct worker {
 	struct service service;
-	struct event_base *base;
+	struct poller poller;
 	struct work *spares;
 	unsigned int spare_count;
 	pthread_mutex_t lock;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The threads of hbserve. The first thread accepts clients, and hands each to the next worker. A
- * worker serves its clients in an event loop of its own. Workers share nothing but the queue in
- * which they get clients, and counters.
+ * The threads of hbserve. The first thread accepts clients, in a loop of libevent, and hands each
+ * to the next worker. A worker serves its clients in a loop of its own, that of poller.c. Workers
+ * share nothing but the queue in which they get clients, and counters.
  */
 #include <errno.h>
+#include <event2/event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -13,9 +14,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "array_size.h"
 #include "clock.h"
 #include "connection.h"
 #include "feed.h"
@@ -55,12 +58,12 @@ struct arrival {
  * @loop:	the loop
  * @thread:	the thread
  * @has_begun:	it was started
- * @wake_fd:	written to if there are arrivals, or records of the feed, or the server ends
- * @wake:	the event for it
- * @idle:	the event that looks for silent clients
- * @clear:	the event of a delayed flush_all
+ * @wake:	an eventfd, written to if there are arrivals, or records of the feed, or the server
+ *		ends
+ * @idle:	a timerfd: it is time to look for silent clients
+ * @clear:	a timerfd: it is time for a delayed flush_all
  * @clear_number: the value of @clears of the loop when that was asked for
- * @end:	the event that ends waiting for clients
+ * @end:	a timerfd: clients are not waited for any more
  * @lock:	for @first and @last
  * @first:	the arrivals
  * @last:	where the next one is linked
@@ -70,12 +73,11 @@ struct thread {
 	struct loop *loop;
 	pthread_t thread;
 	bool has_begun;
-	int wake_fd;
-	struct event *wake;
-	struct event *idle;
-	struct event *clear;
+	struct source wake;
+	struct source idle;
+	struct source clear;
 	unsigned int clear_number;
-	struct event *end;
+	struct source end;
 	pthread_mutex_t lock;
 	struct arrival *first;
 	struct arrival **last;
@@ -164,25 +166,29 @@ static void drain(int fd)
 
 /* Calls of requests into the server, in the threads of workers */
 
+/* Sets a timer. @first, @every: seconds; 0: never. */
+static void set_timer(const struct source *timer, unsigned int first, unsigned int every)
+{
+	const struct itimerspec times = { { .tv_sec = every }, { .tv_sec = first } };
+
+	timerfd_settime(timer->fd, 0, &times, NULL);
+}
+
 static void clear_later(void *owner, unsigned int seconds)
 {
 	struct thread *thread = owner;
-	struct timeval time = { .tv_sec = seconds };
 
 	thread->clear_number = ADD(thread->loop->clears, 1);
-	if (seconds)
-		event_add(thread->clear, &time);
-	else
-		event_del(thread->clear);
+	set_timer(&thread->clear, seconds, 0);
 }
 
 /* A later flush_all, of any worker, is in the place of earlier ones. */
-static void on_clear(evutil_socket_t fd, short what, void *arg)
+static void on_clear(struct source *source, uint32_t events)
 {
-	struct thread *thread = arg;
+	struct thread *thread = source->owner;
 
-	(void)fd;
-	(void)what;
+	(void)events;
+	drain(source->fd);
 	if (thread->clear_number == READ(thread->loop->clears))
 		belt_clear(belts_default(thread->worker.service.belts));
 }
@@ -259,7 +265,7 @@ static int join(void *owner, unsigned int database)
 	struct thread *thread = owner;
 	struct loop *loop = thread->loop;
 
-	return feed_join(loop->feed, thread - loop->threads, thread->wake_fd, database);
+	return feed_join(loop->feed, thread - loop->threads, thread->wake.fd, database);
 }
 
 static void leave(void *owner, unsigned int database)
@@ -292,7 +298,7 @@ static void on_closed(void *owner)
 	if (READ(loop->is_full))
 		wake(loop->room_fd);
 	if (thread->worker.is_ending && !thread->worker.first)
-		event_base_loopbreak(thread->worker.base);
+		thread->worker.poller.ends = true;
 }
 
 static struct arrival *take_arrival(struct thread *thread)
@@ -309,23 +315,20 @@ static struct arrival *take_arrival(struct thread *thread)
 	return arrival;
 }
 
-static void on_end(evutil_socket_t fd, short what, void *arg)
+static void on_end(struct source *source, uint32_t events)
 {
-	struct thread *thread = arg;
+	struct thread *thread = source->owner;
 
-	(void)fd;
-	(void)what;
-	event_base_loopbreak(thread->worker.base);
+	(void)events;
+	thread->worker.poller.ends = true;
 }
 
 static void begin_end(struct thread *thread)
 {
-	struct timeval time = { .tv_sec = END_SECONDS };
-
-	event_add(thread->end, &time);
+	set_timer(&thread->end, END_SECONDS, 0);
 	connections_end(&thread->worker);
 	if (!thread->worker.first)
-		event_base_loopbreak(thread->worker.base);
+		thread->worker.poller.ends = true;
 }
 
 /* Tells clients of keys that have expired. */
@@ -338,13 +341,13 @@ static void take_records(struct thread *thread)
 	connections_deliver(&thread->worker, records, len);
 }
 
-static void on_wake(evutil_socket_t fd, short what, void *arg)
+static void on_wake(struct source *source, uint32_t events)
 {
-	struct thread *thread = arg;
+	struct thread *thread = source->owner;
 	struct arrival *arrival;
 
-	(void)what;
-	drain(fd);
+	(void)events;
+	drain(source->fd);
 	take_records(thread);
 	while ((arrival = take_arrival(thread))) {
 		connection_open(&thread->worker, arrival->fd, arrival->listener);
@@ -354,12 +357,12 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 		begin_end(thread);
 }
 
-static void on_idle(evutil_socket_t fd, short what, void *arg)
+static void on_idle(struct source *source, uint32_t events)
 {
-	struct thread *thread = arg;
+	struct thread *thread = source->owner;
 
-	(void)fd;
-	(void)what;
+	(void)events;
+	drain(source->fd);
 	connections_check_idle(&thread->worker, thread->loop->setup.options->idle_seconds);
 }
 
@@ -367,34 +370,51 @@ static void *run_thread(void *arg)
 {
 	struct thread *thread = arg;
 
-	event_base_dispatch(thread->worker.base);
+	poller_run(&thread->worker.poller);
 	connections_close(&thread->worker);
 	return NULL;
 }
 
-/* Makes the events of a worker. */
-static bool add_events(struct thread *thread)
+/* Makes a source of a worker. False: @fd is none, or there is no memory. */
+static bool add_source(struct thread *thread, struct source *source, int fd,
+		       void (*ready)(struct source *source, uint32_t events))
+{
+	*source = (struct source){ .ready = ready, .owner = thread, .fd = fd };
+	return fd >= 0 && poller_wait(&thread->worker.poller, source, EPOLLIN);
+}
+
+static bool add_timer(struct thread *thread, struct source *source,
+		      void (*ready)(struct source *source, uint32_t events))
+{
+	return add_source(thread, source,
+			  timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), ready);
+}
+
+/* Makes the sources of a worker. */
+static bool add_sources(struct thread *thread)
 {
 	unsigned int idle = thread->loop->setup.options->idle_seconds;
-	struct event_base *base = thread->worker.base;
-	struct timeval time = { .tv_sec = idle > 4 ? idle / 4 : 1 };
+	unsigned int step = idle > 4 ? idle / 4 : 1;
 
-	thread->wake = event_new(base, thread->wake_fd, EV_READ | EV_PERSIST, on_wake, thread);
-	thread->clear = evtimer_new(base, on_clear, thread);
-	thread->end = evtimer_new(base, on_end, thread);
-	thread->idle = event_new(base, -1, EV_PERSIST, on_idle, thread);
-	return thread->wake && thread->clear && thread->end && thread->idle &&
-	       !event_add(thread->wake, NULL) && (!idle || !event_add(thread->idle, &time));
+	if (!add_source(thread, &thread->wake, eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), on_wake) ||
+	    !add_timer(thread, &thread->clear, on_clear) ||
+	    !add_timer(thread, &thread->end, on_end) || !add_timer(thread, &thread->idle, on_idle))
+		return false;
+	if (idle)
+		set_timer(&thread->idle, step, step);
+	return true;
 }
 
 static int open_thread(struct loop *loop, struct thread *thread)
 {
 	struct service *service = &thread->worker.service;
-	struct event_config *config = event_config_new();
 
 	thread->loop = loop;
 	thread->last = &thread->first;
-	thread->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	thread->wake.fd = -1;
+	thread->clear.fd = -1;
+	thread->end.fd = -1;
+	thread->idle.fd = -1;
 	pthread_mutex_init(&thread->lock, NULL);
 	pthread_mutex_init(&thread->worker.lock, NULL);
 	thread->worker.tls = loop->setup.tls;
@@ -405,13 +425,7 @@ static int open_thread(struct loop *loop, struct thread *thread)
 		.owner = thread,
 	};
 	service_begin(service);
-	if (thread->wake_fd < 0 || !config)
-		return -ENOMEM;
-	/* Only its thread uses it. */
-	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-	thread->worker.base = event_base_new_with_config(config);
-	event_config_free(config);
-	if (!thread->worker.base || !add_events(thread))
+	if (!poller_open(&thread->worker.poller) || !add_sources(thread))
 		return -ENOMEM;
 	return belts_open(loop->setup.options, &service->belts);
 }
@@ -424,7 +438,11 @@ static void free_event(struct event *event)
 
 static void close_thread(struct thread *thread)
 {
+	const int fds[] = {
+		thread->wake.fd, thread->clear.fd, thread->end.fd, thread->idle.fd,
+	};
 	struct arrival *arrival;
+	unsigned int i;
 
 	while ((arrival = take_arrival(thread))) {
 		close(arrival->fd);
@@ -432,14 +450,10 @@ static void close_thread(struct thread *thread)
 	}
 	worker_empty(&thread->worker);
 	belts_close(thread->worker.service.belts);
-	free_event(thread->wake);
-	free_event(thread->clear);
-	free_event(thread->end);
-	free_event(thread->idle);
-	if (thread->worker.base)
-		event_base_free(thread->worker.base);
-	if (thread->wake_fd >= 0)
-		close(thread->wake_fd);
+	for (i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	poller_close(&thread->worker.poller);
 	pthread_mutex_destroy(&thread->worker.lock);
 	pthread_mutex_destroy(&thread->lock);
 }
@@ -462,7 +476,7 @@ static void hand_over(struct loop *loop, const struct listener *listener, int fd
 	*thread->last = arrival;
 	thread->last = &arrival->next;
 	pthread_mutex_unlock(&thread->lock);
-	wake(thread->wake_fd);
+	wake(thread->wake.fd);
 }
 
 static void reject(struct loop *loop, const struct listener *listener, int fd)
@@ -667,7 +681,7 @@ static void end_threads(struct loop *loop)
 	WRITE(loop->is_ending, true);
 	for (i = 0; i < loop->setup.options->threads; i++)
 		if (loop->threads[i].has_begun)
-			wake(loop->threads[i].wake_fd);
+			wake(loop->threads[i].wake.fd);
 	for (i = 0; i < loop->setup.options->threads; i++)
 		if (loop->threads[i].has_begun)
 			pthread_join(loop->threads[i].thread, NULL);
