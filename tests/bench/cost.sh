@@ -6,7 +6,7 @@
 #
 # cost.sh --reference VERSIONS - print the counts to compare with: those of that file.
 # If they were made with another kernel, compiler, Python or C library, a change of a count may be
-# theirs. Then the module, the package for Python and hbctl of the commit that last wrote the file
+# theirs. Then the module, the package for Python, hbctl and hbserve of the commit that last wrote the file
 # are built and counted with the present ones.
 set -eu
 unset CDPATH
@@ -27,9 +27,12 @@ fail() {
 update() {
 	make -s -C "$top/tests" payload
 	for counts in first second; do
-		"$here/count.sh" $entries $buckets >"$work/$counts"
-		"$here/python/count.sh" >>"$work/$counts"
-		"$here/start.sh" >>"$work/$counts"
+		{
+			"$here/count.sh" $entries $buckets
+			"$here/python/count.sh"
+			"$here/start.sh"
+			"$here/serve.sh"
+		} >"$work/$counts"
 	done
 	cmp -s "$work/first" "$work/second" || {
 		diff "$work/first" "$work/second" >&2 || true
@@ -65,6 +68,11 @@ run tests/bench/cost.sh --update on sources that are known to be good"
 		make -s -C "$work/source" -f tools/Makefile O="$work/tools" LIBPQ= LIBEVENT= \
 			LIBHIREDIS= LDFLAGS="-Wl,-z,relro -Wl,-z,now" >&2
 		"$here/start.sh" "$work/module/hashbelt.ko" "$work/tools/hbctl" | grep -v '^#'
+	}
+	# Nor has one whose hbserve was not counted any of it.
+	[ ! -e "$work/source/tests/bench/serve.sh" ] || {
+		make -s -C "$work/source" -f tools/Makefile O="$work/serve" LIBPQ= "$work/serve/hbserve" >&2
+		"$here/serve.sh" "$work/module/hashbelt.ko" "$work/serve/hbserve"
 	}
 }
 

@@ -36,6 +36,7 @@ measure() {
 measure base 1000 5
 "$here/python/count.sh" >>"$work/base" || bail_out "tests/bench/python/count.sh failed in its guest"
 "$here/start.sh" >>"$work/base" || bail_out "tests/bench/start.sh failed in its guest"
+"$here/serve.sh" >>"$work/base" || bail_out "tests/bench/serve.sh failed in its guest"
 measure few 1000 2
 measure many 1000 65536
 measure large 100000 5
@@ -96,7 +97,7 @@ function check_window(	most) {
 
 # Whether another belt changes the count.
 function is_of_belt(name) {
-	return name !~ /^(python|hbctl|empty program)/
+	return name !~ /^(python|hbctl|hbserve|empty program)/
 }
 
 # A count of start.sh.

@@ -12,7 +12,8 @@
 #	belts	the same with more and more belts, over which the entries are spread
 #	memory	bytes of an entry, with small and large values
 #	serve	instructions of the same requests to memcached and to hbserve, also by memcslap, and bytes of
-#		a connection
+#		a connection; and of requests to Redis and to hbserve by its protocol. With SERVERS=sid in
+#		the environment, Redis and Valkey are those of Debian's unstable
 #	python	instructions of the package for Python, and of other caches of Python
 #	expiry	how long gets take before and while a million other entries expire
 #	native	time of a read from a window on this machine, without the module, beside other reads
@@ -35,6 +36,7 @@
 #	cost, floor	cost: a call of the operation, and of the ioctl that returns at once, on
 #			average over the 64 calls in a row that cost least. In the scenario native
 #			that of the median such row, and of a system call that returns at once
+#	server		cost: the part of a server in the cost
 #			client: cost alone, for a key, of the client and the server
 #	bytes		memory: bytes that an entry takes, with its share of all tables
 #			idle: bytes that a connection takes which waits for a request
@@ -77,7 +79,7 @@ progress() {
 measure() {
 	scenario=$1
 	shift
-	make -s -C "$top/tests" "$target"
+	make -s -C "$top/tests" "$target" SERVERS="${SERVERS-}"
 	"$top/tests/vm/run.sh" --silence 1800 "$@" "$top/.cache/build/payload-$target" \
 		sh ./guest.sh "$scenario" >"$work/pipe" &
 	progress "$scenario" <"$work/pipe"

@@ -60,6 +60,8 @@ void print_cost(const struct figure *figure, bool json)
 		if (figure->unit)
 			printf(",\"unit\":\"%s\",\"cost\":%.1f,\"floor\":%.1f", figure->unit,
 			       figure->cost, figure->floor);
+		if (figure->server)
+			printf(",\"server\":%.1f", figure->server);
 		if (figure->share)
 			printf(",\"share\":%.3f", figure->share);
 		puts("}");
@@ -68,6 +70,8 @@ void print_cost(const struct figure *figure, bool json)
 		if (figure->unit)
 			printf("  %7.0f %s (floor %.0f)", figure->cost, figure->unit,
 			       figure->floor);
+		if (figure->server)
+			printf("  %7.0f of the server", figure->server);
 		if (figure->share)
 			printf("  %.3f without a system call", figure->share);
 		putchar('\n');

@@ -39,7 +39,8 @@ struct slices {
  * @buckets:	of a belt; 0: the cache has none
  * @belts:	number of belts that the entries are spread over; 0: the cache is no belt
  * @cost:	of a call in the cheapest slice
- * @floor:	the same, of an ioctl that returns at once
+ * @server:	the part of a server, in the slice in which that was the least; 0: there is none
+ * @floor:	as @cost, of an ioctl that returns at once
  * @ratio:	the cost of all slices, divided by that of as many slices of the floor
  * @share:	the share of gets that made no system call; 0: each makes one, or unknown
  */
@@ -52,6 +53,7 @@ struct figure {
 	uint64_t buckets;
 	uint64_t belts;
 	double cost;
+	double server;
 	double floor;
 	double ratio;
 	double share;

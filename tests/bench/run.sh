@@ -28,6 +28,7 @@ show() {
 	sizes) table sizes "The time of operations on belts in an emulated machine, as multiples of that ioctl" ;;
 	serve)
 		table serve "Instructions of a request to a server with one thread, over a unix socket, client included"
+		table served "Of these, those of the server: a put has a time-to-live, as SET with EX; a count is INCR"
 		table clients "The same by memcslap, with what this client does; it chooses sizes of keys and values at random"
 		;;
 	expiry) table expiry "Microseconds of a get each millisecond, before and while a million other entries expire on one processor" ;;

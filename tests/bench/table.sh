@@ -9,6 +9,7 @@
 #				floor. Slices in which other work took the processor do not count
 #	sizes			of the scenario sizes, by operation and size
 #	serve			of the scenario serve, by operation and peer
+#	served			likewise, the part of the server
 #	clients			of the scenario serve, by the test of a client, and peer; and the bytes of a
 #				connection
 #	python			of the scenario python, by peer and operation, as multiples of the floor
@@ -67,7 +68,7 @@ idle_bytes() {
 file=$1
 case $2 in
 instructions)
-	pick "$(of peers cost) | select((.operation | IN(\"touch\", \"remove\") | not) and
+	pick "$(of peers cost) | select((.operation | IN(\"touch\", \"remove\", \"count\") | not) and
 		(.peer | IN(\"bpf-hash-malloc\", \"bpf-lru\") | not)) |
 		[.peer, .operation, (.cost | $(in_places 0))]" | pivot instructions
 	;;
@@ -89,6 +90,9 @@ serve)
 		pick "$(of serve cost) | [.operation, .peer, (.cost | $(in_places 0))]"
 		idle_bytes
 	} | pivot instructions
+	;;
+served)
+	pick "$(of serve cost) | select(.server) | [.operation, .peer, (.server | $(in_places 0))]" | pivot instructions
 	;;
 clients)
 	{

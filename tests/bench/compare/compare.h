@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../measure.h"
 
@@ -19,10 +20,11 @@
  * @PUT:	write entries, present or absent
  * @REMOVE:	remove entries that are there
  * @TOUCH:	renew the deadline of entries that are there
+ * @COUNT:	add 1 to numbers; of servers alone
  * @GET_MANY:	as @GET, with one call, or with one message to a server
  * @PUT_MANY:	as @PUT, with one call, or with one message to a server
  */
-enum work { GET, MISS, PUT, REMOVE, TOUCH, GET_MANY, PUT_MANY };
+enum work { GET, MISS, PUT, REMOVE, TOUCH, COUNT, GET_MANY, PUT_MANY };
 
 /**
  * struct key - a key
@@ -43,6 +45,7 @@ struct key {
  * @belts:	number of belts to spread the entries over
  * @ttl_ms:	milliseconds after which an entry expires, if the cache has deadlines; it may change
  * @socket:	path of a server's socket
+ * @server:	its process, if its own instructions are to be told; else 0
  */
 struct plan {
 	uint64_t entries;
@@ -52,12 +55,14 @@ struct plan {
 	uint64_t belts;
 	uint64_t ttl_ms;
 	const char *socket;
+	pid_t server;
 };
 
 /**
  * struct peer - a kind of cache; a process uses one
  * @name:	its name in the report
  * @is_belt:	it has buckets, and may be several belts
+ * @counts:	it has the operation COUNT
  * @open:	makes an empty cache, or connects to it
  * @prepare:	makes the arguments of calls for @count keys, at most SLICE, while the clock does
  *		not run. False: there is no such operation
@@ -68,6 +73,7 @@ struct plan {
 struct peer {
 	const char *name;
 	bool is_belt;
+	bool counts;
 	void (*open)(const struct plan *plan);
 	bool (*prepare)(enum work work, const struct key *keys, unsigned int count);
 	unsigned int (*run)(void);
@@ -77,7 +83,7 @@ struct peer {
 
 extern const struct peer hashbelt_peer, window_peer, shared_hash_peer, shared_lock_peer,
 	lmdb_peer, naive_peer, bpf_hash_peer, bpf_hash_malloc_peer, bpf_lru_peer, keyring_peer,
-	keyring_id_peer, memcached_peer, hbserve_peer, redis_peer;
+	keyring_id_peer, memcached_peer, hbserve_peer, redis_peer, valkey_peer, hbserve_redis_peer;
 
 _Noreturn void die(const char *what, const char *why);
 void *zalloc(size_t count, size_t size);

@@ -7,23 +7,24 @@ set -eu
 
 all="hashbelt window shared-hash shared-lock lmdb naive bpf-hash bpf-hash-malloc bpf-lru memcached hbserve redis keyring keyring-id"
 some="hashbelt bpf-hash memcached redis keyring"
-expiring="hashbelt memcached redis keyring"
+expiring="hashbelt memcached redis hbserve-redis keyring"
 
-# start PEER - start the server, if the peer is one; sets server, and argument to what compare
+# start PEER - start the server, if the peer is one; sets server, and arguments to what compare
 # needs.
 start() {
-	server='' argument=$1
+	server='' arguments=$1
 	case $1 in
 	memcached) memcached -u root -t 1 -c 4096 -m 16384 -s "$sockets/memcached" & ;;
 	hbserve) hbserve -t 1 -c 4096 -b default -s "$sockets/hbserve" & ;;
-	redis)
-		redis-server --port 0 --unixsocket "$sockets/redis" --save '' --appendonly no \
-			--loglevel warning --logfile "$sockets/log" &
+	hbserve-redis) hbserve --protocol redis -t 1 -c 4096 -b default -s "$sockets/hbserve-redis" & ;;
+	redis | valkey)
+		"$1-server" --port 0 --unixsocket "$sockets/$1" --save '' --appendonly no \
+			--io-threads 1 --loglevel warning --logfile "$sockets/log" >"$sockets/printed" &
 		;;
 	*) return 0 ;;
 	esac
 	server=$!
-	argument=$1=$sockets/$1
+	arguments="--server $server $1=$sockets/$1"
 	# A server takes memory while it starts.
 	sleep 1
 }
@@ -41,7 +42,8 @@ compare() {
 	shift
 	for peer in $peers; do
 		start "$peer"
-		./compare --json "$@" "$argument"
+		# shellcheck disable=SC2086 # words
+		./compare --json "$@" $arguments
 		stop
 	done
 }
@@ -109,7 +111,7 @@ measure() {
 			--unit instructions --operations "$operations"
 		;;
 	serve)
-		compare "memcached hbserve" --unit instructions
+		compare "$servers" --unit instructions
 		compare "memcached hbserve" --entries 1000 --idle 2000
 		slap 5 5000
 		;;
@@ -130,6 +132,18 @@ measure() {
 
 PATH=$PATH:/usr/bin
 sockets=$(mktemp -d)
+servers="memcached hbserve redis hbserve-redis"
+# Programs with libraries of their own, which are found before those of the same names.
+if [ -e /newest ]; then
+	servers="$servers valkey"
+	for program in redis-server valkey-server; do
+		printf '#!/bin/sh\nexec %s --library-path %s /newest/usr/bin/%s "$@"\n' \
+			/newest/lib64/ld-linux-x86-64.so.2 /newest/usr/lib/x86_64-linux-gnu $program \
+			>"$sockets/$program"
+		chmod +x "$sockets/$program"
+	done
+	PATH=$sockets:$PATH
+fi
 # A task that waits for another one on the same processor does not wait for a wakeup of another.
 taskset -p 1 $$ >/dev/null
 # A million keys are more than root may have by default. Expired ones go five seconds later, and

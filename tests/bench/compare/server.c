@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * memcached and hbserve, by memcached's text protocol, and Redis, by RESP2, over a unix socket.
+ * memcached and hbserve, by memcached's text protocol, and Redis, Valkey and hbserve, by RESP2,
+ * over a unix socket.
  *
  * Requests and the replies that are expected to them are made while the clock does not run: a
  * client in use has to make the first and to parse the second as well.
@@ -51,6 +52,7 @@ static struct text requests, expected;
 static struct exchange exchanges[SLICE];
 static unsigned int messages;
 static char received[SLICE * MESSAGE_MAX];
+static unsigned int counted;
 
 __attribute__((format(printf, 2, 3)))
 static void add(struct text *text, const char *format, ...)
@@ -116,6 +118,8 @@ static void add_memcached(enum work work, const char *key, bool last)
 		add(&requests, "touch %s %u\r\n", key, life);
 		add(&expected, "TOUCHED\r\n");
 		break;
+	case COUNT:
+		break;
 	case GET_MANY:
 		add(&requests, " %s%s", key, last ? "\r\n" : "");
 		add(&expected, "VALUE %s 0 %zu\r\n%s\r\n", key, size, value);
@@ -134,9 +138,11 @@ static void add_memcached(enum work work, const char *key, bool last)
 
 static void add_redis(enum work work, const char *key)
 {
+	bool is_whole = plan->ttl_ms % 1000 == 0;
 	char value[VALUE_MAX + 1], life[24];
 	size_t size = plan->value_size;
-	int digits = snprintf(life, sizeof(life), "%llu", (unsigned long long)plan->ttl_ms);
+	int digits = snprintf(life, sizeof(life), "%llu",
+			      (unsigned long long)plan->ttl_ms / (is_whole ? 1000 : 1));
 
 	make_value(value, key, size);
 	value[size] = '\0';
@@ -155,15 +161,19 @@ static void add_redis(enum work work, const char *key)
 		add(&expected, ":1\r\n");
 		break;
 	case TOUCH:
-		add(&requests, "*3\r\n$7\r\nPEXPIRE\r\n$%u\r\n%s\r\n$%d\r\n%s\r\n", KEY_SIZE, key,
-		    digits, life);
+		add(&requests, "*3\r\n$%d\r\n%s\r\n$%u\r\n%s\r\n$%d\r\n%s\r\n", is_whole ? 6 : 7,
+		    is_whole ? "EXPIRE" : "PEXPIRE", KEY_SIZE, key, digits, life);
 		add(&expected, ":1\r\n");
+		break;
+	case COUNT:
+		add(&requests, "*2\r\n$4\r\nINCR\r\n$%u\r\n%s\r\n", KEY_SIZE, key);
+		add(&expected, ":%u\r\n", counted);
 		break;
 	case PUT:
 	case PUT_MANY:
 		add(&requests, "*5\r\n$3\r\nSET\r\n$%u\r\n%s\r\n$%zu\r\n%s\r\n", KEY_SIZE, key,
 		    size, value);
-		add(&requests, "$2\r\nPX\r\n$%d\r\n%s\r\n", digits, life);
+		add(&requests, "$2\r\n%cX\r\n$%d\r\n%s\r\n", is_whole ? 'E' : 'P', digits, life);
 		add(&expected, "+OK\r\n");
 		break;
 	}
@@ -187,6 +197,7 @@ static bool prepare_memcached(enum work work, const struct key *keys, unsigned i
 static bool prepare_redis(enum work work, const struct key *keys, unsigned int new_count)
 {
 	begin(new_count);
+	counted += work == COUNT;
 	for (unsigned int i = 0; i < count; i++) {
 		add_redis(work, keys[i].text);
 		if (work < GET_MANY || i == count - 1)
@@ -233,6 +244,16 @@ const struct peer hbserve_peer = {
 };
 
 const struct peer redis_peer = {
-	.name = "redis", .open = open_server, .prepare = prepare_redis, .run = run,
+	.name = "redis", .counts = true, .open = open_server, .prepare = prepare_redis, .run = run,
 	.check = check,
+};
+
+const struct peer valkey_peer = {
+	.name = "valkey", .counts = true, .open = open_server, .prepare = prepare_redis, .run = run,
+	.check = check,
+};
+
+const struct peer hbserve_redis_peer = {
+	.name = "hbserve-redis", .counts = true, .open = open_server, .prepare = prepare_redis,
+	.run = run, .check = check,
 };
