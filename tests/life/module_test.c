@@ -108,10 +108,12 @@ static void leave_nameless(void)
 	close(fd);
 }
 
+/* Prints a line: a guest that prints nothing for long is ended, and a busy machine is slow. */
 static int come_and_go(unsigned int turn)
 {
 	int err = load();
 
+	note("cycle %u", turn);
 	if (err)
 		return err;
 	leave_running();
