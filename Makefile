@@ -84,8 +84,8 @@ test-all: ## that, and what takes many hours, with random seeds
 test-models: ## what races, in docs/races.md, checked by spin and herd7
 	tests/run.sh models
 
-test-kernels: ## every ioctl, on 6.1 and on the kernels of Debian stable and unstable
-	tests/run.sh build device kernels
+test-kernels: ## device, hbctl, life and memory in short, on the kernels of four other releases of Debian
+	tests/run.sh oldest-kernels stable-kernels unstable-kernels newest-kernels
 
 findings: ## whether the software of others still behaves as findings/ says
 	tests/findings.sh

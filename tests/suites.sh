@@ -22,7 +22,9 @@ examples=$(cd "$top" && echo tests/examples/*.t)	# tests of the programs of exam
 # Tests of the interface that are run in 32 bits: those that depend on the size of a word, and
 # two that together make every call with every wrong argument.
 narrow=$(sed -n 's|^narrow := ||p' "$tests/Makefile")
-newest=${NEWEST:-trixie-backports}	# the suite of Debian whose kernel is the newest one; NEWEST=experimental for the next
+# Other suites of Debian whose kernels the module is tried on: the oldest that it builds for, those of stable and
+# unstable, and the newest that is released. NEWEST=experimental tries the next one.
+oldest=bullseye stable=trixie unstable=sid newest=${NEWEST:-trixie-backports}
 image=''	# the kernel that guests boot; empty: the stock kernel
 
 # need PACKAGE... - install packages that a suite needs.
@@ -259,20 +261,7 @@ suite_memory() {
 	squeeze squeeze 320 memory/squeeze_test memory/wipe_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
 		memory/drain_test memory/evict_test memory/cost_test
-	# Reclaim differs between kernels.
-	for debian in trixie "$newest"; do
-		memory_on "$debian"
-	done
 }
-
-# memory_on DEBIAN - run the programs that depend on reclaim, and on what it is charged with, on the kernel of
-# another suite of Debian.
-memory_on() (
-	use_debian "memory-$1" "$1" || exit
-	on_debian "memory-$1" "--memory 2048" memory/cgroup_test memory/pressure_test memory/charge_test \
-		memory/behind_test
-	squeeze "squeeze-$1" "320 --append maxcpus=1" memory/squeeze_test memory/wipe_test
-)
 
 # lockup NAME [OPTION]... - run lockup_test, in a guest in which two seconds are 8,000,000
 # instructions.
@@ -847,7 +836,7 @@ use_debian() {
 	debian=$2
 	[ ! "$listing" ] || return 0
 	kernel=$tests/matrix/kernel.sh
-	build=$top/.cache/build/module-$debian
+	build=$top/.cache/build/module-$1
 	release=$("$kernel" "$debian" release) || return
 	check "module-$debian" "$tests/matrix/module.t" "Debian $debian" "$build" \
 		"$kernel" "$debian" module "$build"
@@ -878,43 +867,60 @@ matrix() (
 )
 
 suite_kernels() {
-	for debian in trixie sid; do
+	for debian in $stable $unstable; do
 		# shellcheck disable=SC2046,SC2086 # lists of names, split on purpose
-		matrix $debian tests/device/trace.t $(programs "" $differing) $(programs -32 service_test)
+		matrix $debian $traced $(programs "" $differing) $(programs -32 service_test)
 	done
 }
 
-# The newest released kernel, from the backports of Debian 13: what it does differently is not known yet.
-suite_newest_kernels() {
+# on_kernel DEBIAN - try all parts of the module on the kernel of that suite of Debian: all programs of device, and
+# hbctl, life and memory in short. Debian's kernels have no KUnit; these programs run all of belt/.
+on_kernel() (
+	debian=$1
+	use_debian "kernel-$debian" "$debian" || exit
+	# charge_test compares figures of memory.stat. 5.10 has none of vmalloc and of all kernel memory, and each of its
+	# processors keeps back up to 32 pages of the others. cgroup_test shows there that entries are charged.
+	charge=memory/charge_test
+	[ "$debian" != bullseye ] || charge=
 	# shellcheck disable=SC2046 # lists of names, split on purpose
-	matrix "$newest" SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test)
+	on_debian "device-$debian" "" SCALE=5 $traced $(programs "") $(programs -32 service_test) tests/device/module.t
+	# shellcheck disable=SC2086 # a list of names, split on purpose
+	on_debian "hbctl-$debian" "" client_test kept_test $commands
+	on_debian "life-$debian" "--append slub_debug=F" life/module_test life/starve_test life/suspend_test \
+		"life/many_test 100000"
+	# shellcheck disable=SC2086 # a name or none
+	on_debian "memory-$debian" "--memory 2048" memory/cgroup_test memory/pressure_test memory/behind_test $charge
+	squeeze "squeeze-$debian" "320 --append maxcpus=1" memory/squeeze_test memory/wipe_test
+)
+
+suite_oldest_kernels() {
+	on_kernel $oldest
 }
 
-# The oldest kernel that the module builds for, that of Debian 11. belt/ground/compat.h has stand-ins for the functions
-# that this kernel lacks.
-suite_oldest_kernels() (
-	use_debian bullseye bullseye || exit
-	# shellcheck disable=SC2046 # lists of names, split on purpose
-	on_debian device-bullseye "" SCALE=5 tests/device/trace.t $(programs "") $(programs -32 service_test) \
-		tests/device/module.t
-	# shellcheck disable=SC2086 # a list of names, split on purpose
-	on_debian hbctl-bullseye "" client_test $commands
-	on_debian life-bullseye "--append slub_debug=F" life/module_test life/starve_test life/suspend_test \
-		"life/many_test 100000"
-	# charge_test needs vmalloc and kernel in memory.stat, which are there since 5.17 and 5.18.
-	on_debian memory-bullseye "--memory 2048" memory/cgroup_test memory/pressure_test memory/behind_test
-	squeeze squeeze-bullseye "320 --append maxcpus=1" memory/squeeze_test memory/wipe_test
-)
+suite_stable_kernels() {
+	on_kernel $stable
+}
+
+suite_unstable_kernels() {
+	on_kernel $unstable
+}
+
+suite_newest_kernels() {
+	on_kernel "$newest"
+}
 
 # The headers of each kernel at hand.
 suite_headers() {
-	for debian in bullseye bookworm trixie sid "$newest"; do
+	for debian in $oldest bookworm $stable $unstable "$newest"; do
 		one "headers/probes-$debian" "$tests/matrix/probes.t" "$debian"
 	done
-	for debian in bullseye bookworm trixie; do
-		one "headers/vendor-$debian" "$tests/matrix/vendor.t" $debian
+	for debian in $oldest bookworm $stable; do
+		one "headers/vendor-$debian" "$tests/matrix/vendor.t" "$debian"
 	done
-	one "headers/vendor-$newest" "$tests/matrix/vendor.t" "$newest" 0
+	# These lack nothing.
+	for debian in $unstable "$newest"; do
+		one "headers/vendor-$debian" "$tests/matrix/vendor.t" "$debian" 0
+	done
 }
 
 # newest PATH COMMAND... - run a command in the root directory with the newest servers. PATH is a list of
@@ -1052,8 +1058,8 @@ suite_device_full() {
 		return
 	}
 	on_device device-full "" "$@"
-	matrix trixie "$@" tests/device/trace.t tests/device/module.t
-	matrix sid "$@" tests/device/trace.t tests/device/module.t
+	matrix $stable "$@" $traced tests/device/module.t
+	matrix $unstable "$@" $traced tests/device/module.t
 }
 
 # on_other NAME OPTIONS PROCESSOR KIB PREEMPTION - run the tests of the interface at a fifth of
