@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include "events.h"
 
-#define ENTRIES	48
 #define MANY	20000
 
 static void put_many(int belt, unsigned int n)
@@ -79,30 +78,6 @@ static void test_asked(void)
 	close(pinned);
 }
 
-static void test_order(void)
-{
-	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
-	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
-	const struct hashbelt_event *event;
-	unsigned int wrong = 0, never = 0;
-	__u64 last = 0;
-
-	put_many(belt, ENTRIES);
-	at_last(is_empty, &belt);
-	while ((event = next_event(&stream))) {
-		wrong += event->reason != HASHBELT_PRESSURE || event->deadline_ns < last;
-		last = event->deadline_ns;
-		never += last == ~0ULL;
-	}
-	is_int(wrong, 0, "pressure takes and reports entries in the order of their deadlines");
-	ok(never == ENTRIES / 16 && stream.count == ENTRIES,
-	   "entries without a deadline are taken last under pressure");
-	is_int(info_of(belt).used_entries, 0,
-	       "used_entries is 0 once pressure has taken all entries");
-	free(stream.buffer);
-	close(belt);
-}
-
 /* Events take memory as well: those of entries taken under pressure are bounded. */
 static void test_bound(void)
 {
@@ -161,7 +136,6 @@ int main(void)
 
 	alarm(300);
 	test_asked();
-	test_order();
 	test_bound();
 	test_expired();
 	test_events();
