@@ -134,23 +134,6 @@ static void the_handler_runs_once_and_at_most_an_interval_late(struct kunit *tes
 	KUNIT_EXPECT_LE(test, f->lateness, 60 * SEC);
 }
 
-static void the_handler_runs_each_time_a_reinserted_entry_expires(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-	unsigned int lives;
-
-	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_REINSERT, .event = record_event, .arg = f,
-	});
-	put(f->belt, 1);
-	for (lives = 1; lives < 4; lives++) {
-		hashbelt_advance(f->belt, 360 * SEC);
-		KUNIT_EXPECT_EQ(test, f->expired_of[1], lives);
-		KUNIT_EXPECT_TRUE(test, get(f->belt, 1));
-	}
-	KUNIT_EXPECT_EQ(test, stat_of(f->belt, HASHBELT_STAT_REINSERTED), 3ULL);
-}
-
 /* The bucket is on an overflow wheel, where it falls off when its interval begins. */
 static void a_grace_time_that_ends_with_a_bucket_ends_on_time(struct kunit *test)
 {
@@ -185,34 +168,6 @@ static void a_put_over_an_expired_entry_reports_it_first(struct kunit *test)
 	hashbelt_advance(belt, 120 * SEC);
 	KUNIT_EXPECT_EQ(test, f->expired, 2u);
 	KUNIT_EXPECT_EQ(test, f->last_version, second);
-}
-
-static void expire_calls_the_handler(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	struct fixture *f = test->priv;
-	unsigned int key = 1;
-
-	put_ttl(belt, key, HASHBELT_TTL_NEVER);
-	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), -ENOENT);
-	flush_work(&belt->work);
-	KUNIT_EXPECT_EQ(test, f->expired_of[1], 1u);
-	KUNIT_EXPECT_FALSE(test, has(belt, 1));
-}
-
-static void removed_replaced_and_cleared_entries_do_not_expire(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	struct fixture *f = test->priv;
-
-	put(belt, 1);
-	put(belt, 1);
-	take_out(belt, 1);
-	put(belt, 2);
-	hashbelt_clear(belt);
-	hashbelt_advance(belt, 1000 * SEC);
-	KUNIT_EXPECT_EQ(test, f->expired, 0u);
 }
 
 /* Guarantee 5 */
@@ -288,43 +243,6 @@ static void a_scan_into_too_small_a_buffer_returns_the_size_it_needs(struct kuni
 	KUNIT_EXPECT_EQ(test, scan.cursor, 0ULL);
 }
 
-static void no_put_exceeds_the_memory_limit_of_the_module(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	u64 limit = hb_memory_used() + 64 * 1024;
-	unsigned int i;
-	int err = 0;
-
-	hb_memory_limit(limit);
-	for (i = 0; i < 10000 && !err; i++) {
-		err = put(belt, i);
-		if (hb_memory_used() > limit)
-			break;
-	}
-	KUNIT_EXPECT_EQ(test, err, -ENOSPC);
-	KUNIT_EXPECT_LE(test, hb_memory_used(), limit);
-	KUNIT_EXPECT_GT(test, i, 500u);
-	/* A put can use the memory of a removed entry before the grace period has ended. */
-	KUNIT_EXPECT_EQ(test, take_out(belt, 3), 0);
-	KUNIT_EXPECT_EQ(test, put(belt, 10001), 0);
-	hb_memory_limit(U64_MAX);
-	KUNIT_EXPECT_EQ(test, put(belt, 10002), 0);
-}
-
-static void writes_to_a_killed_belt_return_eidrm(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	unsigned int key = 1;
-
-	put(belt, key);
-	hb_kill(belt);
-	KUNIT_EXPECT_FALSE(test, has(belt, key));
-	KUNIT_EXPECT_EQ(test, put(belt, key), -EIDRM);
-	KUNIT_EXPECT_EQ(test, touch(belt, key, 0), -EIDRM);
-	KUNIT_EXPECT_EQ(test, take_out(belt, key), -EIDRM);
-	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), -EIDRM);
-}
-
 static void shard_counters_are_zero_after_all_entries_have_left(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, 0, 0);
@@ -370,43 +288,19 @@ static void a_setting_is_checked_only_if_it_is_changed(struct kunit *test)
 	}
 }
 
-static void create_refuses_invalid_settings_with_einval(struct kunit *test)
-{
-	static const struct hashbelt_config bad[] = {
-		{ .buckets = 1 },
-		{ .buckets = HASHBELT_BUCKETS_MAX + 1 },
-		{ .ttl = (HASHBELT_TTL_MAX_MS + 1) * MS },
-		{ .policy = 0x80 },
-		{ .handler = HASHBELT_REINSERT + 1 },
-		{ .reasons = 1 },
-		{ .reasons = 0x100 },
-		{ .grace = (HASHBELT_TTL_MAX_MS + 1) * MS },
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(hashbelt_create(&bad[i])), -EINVAL);
-}
-
 static struct kunit_case belt_test_cases[] = {
 	KUNIT_CASE(a_put_is_visible_byte_for_byte_until_its_deadline),
 	KUNIT_CASE(exact_reads_and_timely_handlers_2_buckets),
 	KUNIT_CASE(exact_reads_and_timely_handlers_500_buckets),
 	KUNIT_CASE(no_read_returns_an_expired_entry_however_late_the_worker),
 	KUNIT_CASE(the_handler_runs_once_and_at_most_an_interval_late),
-	KUNIT_CASE(the_handler_runs_each_time_a_reinserted_entry_expires),
 	KUNIT_CASE(a_grace_time_that_ends_with_a_bucket_ends_on_time),
 	KUNIT_CASE(a_put_over_an_expired_entry_reports_it_first),
-	KUNIT_CASE(expire_calls_the_handler),
-	KUNIT_CASE(removed_replaced_and_cleared_entries_do_not_expire),
 	KUNIT_CASE(memory_is_freed_after_a_grace_period),
 	KUNIT_CASE(a_scan_reports_each_live_key_once_and_refreshes_none),
 	KUNIT_CASE(a_scan_into_too_small_a_buffer_returns_the_size_it_needs),
-	KUNIT_CASE(no_put_exceeds_the_memory_limit_of_the_module),
-	KUNIT_CASE(writes_to_a_killed_belt_return_eidrm),
 	KUNIT_CASE(shard_counters_are_zero_after_all_entries_have_left),
 	KUNIT_CASE(a_setting_is_checked_only_if_it_is_changed),
-	KUNIT_CASE(create_refuses_invalid_settings_with_einval),
 	{}
 };
 

@@ -138,64 +138,6 @@ static void versions_are_unique_within_the_belt(struct kunit *test)
 	}
 }
 
-static void touch_makes_no_version(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	u64 version;
-
-	put(belt, 1);
-	version = version_of(belt, 1);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, 1000), 0);
-	KUNIT_EXPECT_EQ(test, version_of(belt, 1), version);
-}
-
-/* Times-to-live */
-static void touch_sets_any_deadline(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-
-	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, 1000), 0);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 1), 1000ULL);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, HASHBELT_TTL_MAX_MS), 0);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 1), HASHBELT_TTL_MAX_MS);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, HASHBELT_TTL_NEVER), 0);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 1), HASHBELT_TTL_NEVER);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, 0), 0);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 1), 240000ULL);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, HASHBELT_TTL_MAX_MS + 1), -EINVAL);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, HASHBELT_TTL_KEEP), -EINVAL);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 1), 240000ULL);
-}
-
-static void an_entry_with_an_earlier_deadline_expires_on_time(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	struct fixture *f = test->priv;
-
-	put_ttl(belt, 1, HASHBELT_TTL_NEVER);
-	put_ttl(belt, 2, 1000000000);
-	touch(belt, 1, 1000);
-	touch(belt, 2, 1000);
-	hashbelt_advance(belt, 61 * SEC);
-	KUNIT_EXPECT_EQ(test, f->expired, 2u);
-}
-
-static void put_with_ttl_keep_keeps_the_deadline(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-
-	put_ttl(belt, 1, 77000);
-	hashbelt_advance(belt, 7 * SEC);
-	put_ttl(belt, 1, HASHBELT_TTL_KEEP);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 1), 70000ULL);
-	put_ttl(belt, 2, HASHBELT_TTL_KEEP);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 2), 240000ULL);
-	put_ttl(belt, 3, HASHBELT_TTL_NEVER);
-	put_ttl(belt, 3, HASHBELT_TTL_KEEP);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 3), HASHBELT_TTL_NEVER);
-}
-
 static void a_refresh_never_makes_the_deadline_earlier(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
@@ -269,10 +211,6 @@ static struct kunit_case core_test_cases[] = {
 	KUNIT_CASE(a_get_that_touches_makes_the_levels_for_its_ttl),
 	KUNIT_CASE(versions_grow_across_removal_expiry_and_clear),
 	KUNIT_CASE(versions_are_unique_within_the_belt),
-	KUNIT_CASE(touch_makes_no_version),
-	KUNIT_CASE(touch_sets_any_deadline),
-	KUNIT_CASE(an_entry_with_an_earlier_deadline_expires_on_time),
-	KUNIT_CASE(put_with_ttl_keep_keeps_the_deadline),
 	KUNIT_CASE(a_refresh_never_makes_the_deadline_earlier),
 	KUNIT_CASE(put_and_remove_check_their_conditions),
 	KUNIT_CASE(a_put_of_a_live_key_into_a_keep_on_put_belt_returns_eexist),

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Waiting for locks over a random history, and by many tasks at once. Guarantees 16 and 17 of
- * docs/guarantees.md.
- */
+/* Waiting for locks over a random history. Guarantee 17 of docs/guarantees.md. */
 #include <kunit/test.h>
 
 #include "lock.h"
@@ -127,85 +124,8 @@ static void no_task_waits_for_a_free_lock_over_a_random_history(struct kunit *te
 	expect_empty(test);
 }
 
-struct crowd {
-	struct hashbelt_belt *belt;
-	unsigned int inside;
-	unsigned int wrong;
-	unsigned int rounds;
-	u64 token;
-};
-
-struct member {
-	struct crowd *crowd;
-	char owner;
-	struct task_struct *task;
-	struct completion done;
-};
-
-static void member_round(struct member *member)
-{
-	struct hashbelt_lock lock = { .wait_ms = HASHBELT_TTL_NEVER };
-	struct crowd *crowd = member->crowd;
-
-	if (lock_as(crowd->belt, NULL, 1, member->owner, &lock)) {
-		crowd->wrong++;
-		return;
-	}
-	crowd->wrong += crowd->inside++ || lock.token <= crowd->token;
-	crowd->token = lock.token;
-	schedule_timeout_uninterruptible(lock.token % 3);
-	crowd->wrong += --crowd->inside;
-	crowd->rounds++;
-	crowd->wrong += !!unlock_as(crowd->belt, 1, member->owner);
-}
-
-static int member_main(void *arg)
-{
-	struct member *member = arg;
-	unsigned int i;
-
-	for (i = 0; i < 100; i++)
-		member_round(member);
-	complete_all(&member->done);
-	return 0;
-}
-
-static void a_lock_has_one_owner_at_a_time(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_pinned(test);
-	struct crowd crowd = { .belt = belt };
-	unsigned int i, ended = 0;
-	struct member members[8];
-
-	for (i = 0; i < ARRAY_SIZE(members); i++) {
-		members[i] = (struct member){ .crowd = &crowd, .owner = 'a' + i };
-		init_completion(&members[i].done);
-		members[i].task = kthread_create(member_main, &members[i], "hashbelt_member");
-		if (!IS_ERR(members[i].task)) {
-			get_task_struct(members[i].task);
-			wake_up_process(members[i].task);
-		}
-	}
-	for (i = 0; i < ARRAY_SIZE(members); i++)
-		ended += !IS_ERR(members[i].task) &&
-			 wait_for_completion_timeout(&members[i].done, 100 * HZ);
-	if (ended < ARRAY_SIZE(members))
-		hb_kill(belt);
-	for (i = 0; i < ARRAY_SIZE(members); i++) {
-		if (IS_ERR(members[i].task))
-			continue;
-		kthread_stop(members[i].task);
-		put_task_struct(members[i].task);
-	}
-	KUNIT_EXPECT_EQ(test, ended, (unsigned int)ARRAY_SIZE(members));
-	KUNIT_EXPECT_EQ(test, crowd.wrong, 0u);
-	KUNIT_EXPECT_EQ(test, crowd.rounds, 100u * (unsigned int)ARRAY_SIZE(members));
-	expect_empty(test);
-}
-
 static struct kunit_case lease_history_test_cases[] = {
 	KUNIT_CASE(no_task_waits_for_a_free_lock_over_a_random_history),
-	KUNIT_CASE(a_lock_has_one_owner_at_a_time),
 	{}
 };
 

@@ -170,22 +170,6 @@ static void a_belt_that_may_evict_grants_no_lock(struct kunit *test)
 	expect_empty(test);
 }
 
-static void lock_calls_on_a_destroyed_belt_return_eidrm(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_pinned(test);
-	struct hashbelt_lock lock = {};
-	unsigned int key = 1;
-	char owner[HASHBELT_OWNER_MAX];
-
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, key, 'A'), 0);
-	hb_kill(belt);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, key, 'A'), -EIDRM);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 2, 'B'), -EIDRM);
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, key, 'A'), -EIDRM);
-	KUNIT_EXPECT_EQ(test, renew_as(belt, key, 'A', 0, &lock), -EIDRM);
-	KUNIT_EXPECT_EQ(test, hashbelt_query(belt, &key, owner, &lock), -EIDRM);
-}
-
 /* The most comparisons to find @own locks of one owner among @all locks. */
 static unsigned int search_cost(unsigned int own, unsigned int all)
 {
@@ -332,7 +316,6 @@ static struct kunit_case lock_test_cases[] = {
 	KUNIT_CASE(a_renewal_for_at_least_a_time_shortens_no_lease),
 	KUNIT_CASE(a_lease_is_at_most_the_belts_time_to_live),
 	KUNIT_CASE(a_belt_that_may_evict_grants_no_lock),
-	KUNIT_CASE(lock_calls_on_a_destroyed_belt_return_eidrm),
 	KUNIT_CASE(release_and_list_cost_in_proportion_to_the_owners_locks),
 	KUNIT_CASE(owners_are_compared_by_all_their_bytes),
 	KUNIT_CASE(a_list_into_too_small_a_buffer_returns_the_size_it_needs),

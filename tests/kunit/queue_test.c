@@ -490,31 +490,6 @@ static void the_event_of_a_reinserted_entry_outlives_the_entry(struct kunit *tes
 	/* The queued events are freed with the belt. */
 }
 
-static void lags_are_counted_by_their_powers_of_two(struct kunit *test)
-{
-	u64 counters[HASHBELT_STAT_COUNT], lags[HASHBELT_LAGS];
-	struct hashbelt_belt *belt = make_notifying(test, 0);
-	unsigned int key = 4;
-
-	put_ttl(belt, 1, 60000 - 59000);
-	move_time_only(belt, SEC);
-	put(belt, 1);			/* at its deadline: no lag */
-	put_ttl(belt, 2, 1000);
-	move_time_only(belt, SEC + 5 * MS);
-	put(belt, 2);			/* 5 ms: in the bin below 8 ms */
-	put_ttl(belt, 3, 1000);
-	move_time_only(belt, 1000000000 * SEC);
-	put(belt, 3);			/* in the last bin */
-	put(belt, 4);
-	hashbelt_expire(belt, &key, sizeof(key));	/* no lag: the deadline is ahead */
-	hb_stat(belt, counters, lags);
-	KUNIT_EXPECT_EQ(test, lags[0], 1ULL);
-	KUNIT_EXPECT_EQ(test, lags[3], 1ULL);
-	/* Keys 1 and 2 are past their deadlines again, and have not been handed over. */
-	KUNIT_EXPECT_EQ(test, lags[HASHBELT_LAGS - 1], 1ULL);
-	KUNIT_EXPECT_EQ(test, counters[HASHBELT_STAT_EXPIRED], 4ULL);
-}
-
 static struct kunit_case event_test_cases[] = {
 	KUNIT_CASE(the_event_of_an_expired_entry_takes_no_further_memory),
 	KUNIT_CASE(an_event_record_describes_the_entry),
@@ -533,7 +508,6 @@ static struct kunit_case event_test_cases[] = {
 	KUNIT_CASE(a_reinserted_entry_is_reported_and_stays),
 	KUNIT_CASE(a_writer_finds_an_expired_entry_reinserted),
 	KUNIT_CASE(the_event_of_a_reinserted_entry_outlives_the_entry),
-	KUNIT_CASE(lags_are_counted_by_their_powers_of_two),
 	{}
 };
 

@@ -355,31 +355,6 @@ static void requests_and_unread_completions_go_with_their_client(struct kunit *t
 	expect_empty(test);
 }
 
-static void one_put_completes_a_thousand_requests_in_order(struct kunit *test)
-{
-	enum { MANY = 1000 };
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-	struct hashbelt_event record;
-	unsigned int i, key;
-
-	for (i = 0; i < MANY; i++)
-		KUNIT_ASSERT_EQ(test, ask(f, i, 1, 0), 0);
-	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 1ULL);
-	put(belt, 1);
-	flush_work(&belt->work);
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
-	KUNIT_EXPECT_EQ(test, census_of(belt).of_kind[HB_WAITPOINT], 0ULL);
-	for (i = 0; i < MANY; i++) {
-		KUNIT_ASSERT_EQ(test, take_completion(f, 0, &record, &key), (u32)HASHBELT_BY_PUT);
-		KUNIT_ASSERT_EQ(test, record.id, (u64)i);
-		KUNIT_ASSERT_EQ(test, record.sequence, i + 1ULL);
-	}
-	expect_no_completion(test);
-	take_out(belt, 1);
-	expect_empty(test);
-}
-
 static void a_request_counts_as_an_entry_until_it_is_completed(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
@@ -536,7 +511,6 @@ static struct kunit_case request_test_cases[] = {
 	KUNIT_CASE(an_evicted_or_cleared_request_is_completed_with_the_cause),
 	KUNIT_CASE(a_cleared_request_past_its_timeout_is_completed_as_cleared),
 	KUNIT_CASE(requests_and_unread_completions_go_with_their_client),
-	KUNIT_CASE(one_put_completes_a_thousand_requests_in_order),
 	KUNIT_CASE(a_request_counts_as_an_entry_until_it_is_completed),
 	KUNIT_CASE(a_request_makes_the_levels_for_its_timeout),
 	KUNIT_CASE(unread_completions_over_max_bytes_refuse_new_requests),
