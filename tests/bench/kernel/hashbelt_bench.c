@@ -14,15 +14,12 @@
  * Each operation is measured in slices of SLICE calls. The caches take turns, slice by slice, so
  * all of them run under the same load. The result is that of the median slice. It leaves out slices
  * in which an interrupt or another task ran, and so most of the work that is done later: freeing
- * after a grace period. Operations whose name ends in "freed" are measured as one long slice each.
- * With one processor it has all work, also that of other tasks: these figures mean something in
- * counted instructions, or on a machine that does nothing else.
+ * after a grace period.
  *
  * The module prints the table to the kernel's log while it is loaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -39,10 +36,6 @@
 #define SLICE		64
 #define ROUNDS		501u
 #define VALUE_SIZE	64
-
-/* Of an operation whose freeing is measured: slices before the clock starts, and after. */
-#define FLOW_BEGIN	200
-#define FLOW_SLICES	2000
 
 /* Seconds that an entry lives: nothing expires while the module measures. */
 #define TTL		3600
@@ -70,7 +63,6 @@ struct call {
  * @get:	finds an entry and reads the first word of its value; returns 0, -ENOENT, or
  *		-EBADMSG if the value is another key's
  * @put:	puts an entry that lives for @ttl seconds in the place of any other with its key
- * @touch:	lets an entry live for @ttl seconds from now on
  * @remove:	removes an entry
  * @settle:	waits until the table has the right size; returns 0 or an error
  * @bytes:	the memory that it has allocated for @count entries, as the allocator rounds it up
@@ -83,7 +75,6 @@ struct cache {
 	void (*stop)(void);
 	int (*get)(const struct call *call);
 	int (*put)(const struct call *call, unsigned int ttl);
-	int (*touch)(const struct call *call, unsigned int ttl);
 	int (*remove)(const struct call *call);
 	int (*settle)(void);
 	u64 (*bytes)(u64 count);
@@ -149,13 +140,6 @@ static int belt_put(const struct call *call, unsigned int ttl)
 	memcpy(entry->data, call->key, sizeof(call->key));
 	write_value(hashbelt_entry_value(entry), call->number);
 	return hashbelt_put(belt, entry, &item);
-}
-
-static int belt_touch(const struct call *call, unsigned int ttl)
-{
-	struct hashbelt_item item = { .ttl_ms = ttl * MSEC_PER_SEC };
-
-	return hashbelt_touch(belt, call->key, sizeof(call->key), &item);
 }
 
 static int belt_remove(const struct call *call)
@@ -231,10 +215,7 @@ static void expire(struct timer_list *timer)
 		kfree_rcu(&this->object, rcu);
 }
 
-/*
- * Frees an object that was taken out of its table. A reader that has found it, and touches it from
- * now on, does not arm its timer.
- */
+/* Frees an object that was taken out of its table. Its timer is not armed again. */
 static __always_inline void retire(struct object *object, const bool is_timed)
 {
 	if (is_timed)
@@ -333,20 +314,6 @@ static u64 table_bytes(struct rhashtable *table, size_t size, u64 count)
 	return count * kmalloc_size_roundup(size) + chains * sizeof(struct rhash_lock_head *);
 }
 
-/* Without a timer there is nothing to set: a touch finds the entry. */
-static __always_inline int table_touch(struct rhashtable *table, const struct call *call,
-				       unsigned int ttl, const bool is_timed)
-{
-	struct object *object;
-
-	rcu_read_lock();
-	object = rhashtable_lookup(table, call->key, params);
-	if (object && is_timed)
-		mod_timer(timer_of(object), jiffies + ttl * HZ);
-	rcu_read_unlock();
-	return object ? 0 : -ENOENT;
-}
-
 /* No timer runs beside this: each has far more than the time that the module needs. */
 static void free_object(void *object, void *is_timed)
 {
@@ -377,11 +344,6 @@ static int name##_put(const struct call *call, unsigned int ttl)		\
 	return table_put(&(name), call, ttl, is_timed);				\
 }										\
 										\
-static int name##_touch(const struct call *call, unsigned int ttl)		\
-{										\
-	return table_touch(&(name), call, ttl, is_timed);			\
-}										\
-										\
 static int name##_remove(const struct call *call)				\
 {										\
 	return table_remove(&(name), call, is_timed);				\
@@ -403,7 +365,7 @@ TABLE(plain, false)
 
 #define CACHE(prefix, title) {							\
 	.name = (title), .start = prefix##_start, .stop = prefix##_stop,	\
-	.get = prefix##_get, .put = prefix##_put, .touch = prefix##_touch,	\
+	.get = prefix##_get, .put = prefix##_put,				\
 	.remove = prefix##_remove, .settle = prefix##_settle,			\
 	.bytes = prefix##_bytes,						\
 }
@@ -488,26 +450,6 @@ static int run_put(const struct cache *cache)
 	return err;
 }
 
-static int touch(const struct cache *cache, unsigned int ttl)
-{
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < SLICE && !err; i++)
-		err = cache->touch(&slice[i], ttl);
-	return err;
-}
-
-static int run_touch(const struct cache *cache)
-{
-	return touch(cache, TTL);
-}
-
-static int run_lengthen(const struct cache *cache)
-{
-	return touch(cache, 2 * TTL);
-}
-
 static int run_remove(const struct cache *cache)
 {
 	unsigned int i;
@@ -518,11 +460,6 @@ static int run_remove(const struct cache *cache)
 	return err;
 }
 
-static int run_put_remove(const struct cache *cache)
-{
-	return run_put(cache) ?: run_remove(cache);
-}
-
 /**
  * struct operation - what is measured
  * @name:	its name in the table
@@ -530,7 +467,6 @@ static int run_put_remove(const struct cache *cache)
  * @before:	run before the clock starts
  * @run:	run while it runs
  * @after:	run when it has stopped: leaves the cache as it was
- * @flow:	measured as one long slice, with the freeing
  */
 struct operation {
 	const char *name;
@@ -538,7 +474,6 @@ struct operation {
 	int (*before)(const struct cache *cache);
 	int (*run)(const struct cache *cache);
 	int (*after)(const struct cache *cache);
-	bool flow;
 };
 
 static const struct operation operations[] = {
@@ -546,12 +481,7 @@ static const struct operation operations[] = {
 	{ "get miss", choose_absent, run_nothing, run_miss, run_nothing },
 	{ "put new", choose_absent, run_nothing, run_put, run_remove },
 	{ "put replace", choose_present, run_nothing, run_put, run_nothing },
-	{ "touch, same time", choose_present, run_nothing, run_touch, run_nothing },
-	{ "touch, later", choose_present, run_nothing, run_lengthen, run_touch },
-	{ "touch, earlier", choose_present, run_lengthen, run_touch, run_nothing },
 	{ "remove", choose_absent, run_put, run_remove, run_nothing },
-	{ "put replace, freed", choose_present, run_nothing, run_put, run_nothing, true },
-	{ "put+remove, freed", choose_absent, run_nothing, run_put_remove, run_nothing, true },
 };
 
 static int run_slice(const struct operation *op, const struct cache *cache, u64 *took)
@@ -589,29 +519,6 @@ static int measure_slices(const struct operation *op, u64 count, u64 cost[CACHES
 	for (i = 0; i < CACHES; i++) {
 		sort(costs[i], ROUNDS, sizeof(costs[i][0]), is_less, NULL);
 		cost[i] = costs[i][ROUNDS / 2] / SLICE;
-	}
-	return err;
-}
-
-/* measure_slices() with one long slice for each cache. */
-static int measure_flow(const struct operation *op, u64 count, u64 cost[CACHES])
-{
-	unsigned int i, n;
-	u64 begin = 0, took;
-	int err = 0;
-
-	for (i = 0; i < CACHES && !err; i++) {
-		op->choose(count);
-		for (n = 0; n < FLOW_BEGIN + FLOW_SLICES && !err; n++) {
-			if (n == FLOW_BEGIN)
-				begin = ktime_get_ns();
-			err = run_slice(op, &caches[i], &took);
-			if (fatal_signal_pending(current))
-				err = -EINTR;
-		}
-		cost[i] = (ktime_get_ns() - begin) / FLOW_SLICES / SLICE;
-		/* Frees of one cache must not be counted for the next. */
-		ssleep(1);
 	}
 	return err;
 }
@@ -665,7 +572,7 @@ static int measure_all(u64 count)
 	int err = fill_all(count);
 
 	for (op = operations; op < operations + ARRAY_SIZE(operations) && !err; op++) {
-		err = op->flow ? measure_flow(op, count, cost) : measure_slices(op, count, cost);
+		err = measure_slices(op, count, cost);
 		if (err)
 			pr_err("%s: error %d\n", op->name, err);
 		else
