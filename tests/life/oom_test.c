@@ -3,8 +3,8 @@
  * oom_test - the OOM killer kills processes while eight of them put.
  *
  * For a guest with little memory. An eater is a process that takes all memory until it is
- * killed. First the kernel kills five eaters, then also half of the processes that put. The
- * belts cause no kill, and their counts stay right: each entry is present, or counted as
+ * killed. The kernel kills it, and half of the processes that put. The belts cause no
+ * other kill, and their counts stay right: each entry is present, or counted as
  * removed or given up. The other processes continue. Entries bound to a descriptor of a
  * killed process are gone. Needs the superuser.
  */
@@ -16,7 +16,6 @@
 
 #define PUTTERS		8
 #define KEYS		1000	/* of each */
-#define KILLS		5	/* eaters to be killed */
 #define VALUE_MAX	20000
 
 /**
@@ -323,35 +322,6 @@ static unsigned long long count_kills(void)
 	return proc_number("/proc/vmstat", "oom_kill ");
 }
 
-/* The processes that put may not be killed, so the kernel kills the eaters. */
-static void test_eaters(void)
-{
-	const char *what = "eaters are killed";
-	struct role roles[PUTTERS], eater = { .score = "1000" };
-	__u64 before = get_parameter("used_bytes");
-	unsigned long long kills = count_kills();
-	unsigned int i, killed = 0, bad = 0;
-	pid_t pids[PUTTERS];
-
-	make_belts();
-	for (i = 0; i < PUTTERS; i++) {
-		roles[i] = (struct role){ .putter = &putters[i], .score = "-1000" };
-		pids[i] = start(put_on, &roles[i]);
-	}
-	for (i = 0; i < KILLS; i++)
-		killed += was_killed(start(eat, &eater));
-	__atomic_store_n(stop, true, __ATOMIC_RELEASE);
-	for (i = 0; i < PUTTERS; i++)
-		bad += finish(pids[i]) || !putters[i].turns;
-	is_int(killed, KILLS,
-	       "%s: the OOM killer ends five eaters while eight processes put", what);
-	is_int(bad, 0, "%s: processes that put go on, and exit with 0", what);
-	is_int(count_kills() - kills, KILLS,
-	       "%s: the OOM killer ends no process but the eaters", what);
-	check_accounts(what);
-	end_belts(what, before);
-}
-
 /* Half of the processes that put are killed, mostly within a put; the others may not be. */
 static void test_putters(const char *what, bool in_group)
 {
@@ -408,7 +378,6 @@ int main(void)
 	set_score("-1000");
 	ok(write_line("/proc/sys/vm/panic_on_oom", "0"),
 	   "the kernel is set to kill and not to panic without memory");
-	test_eaters();
 	test_putters("half of the putters is killed", false);
 	test_group();
 	set_number("max_bytes", limit);
