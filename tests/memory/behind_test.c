@@ -113,38 +113,6 @@ static void test_behind(const struct kind *kind, unsigned int n)
 	close_others(n);
 }
 
-/* Belts that the shrinker has not found useful before are found when they get entries. */
-static void test_again(void)
-{
-	unsigned int i, left = 0;
-
-	make_others(&kinds[0], 0, MANY);
-	drop_caches();
-	for (i = 0; i < MANY; i++)
-		put_zeros(others[i], 0, 16, HASHBELT_TTL_NEVER);
-	drop_caches();
-	for (i = 0; i < MANY; i++)
-		left += info_of(others[i]).entries;
-	is_int(left, 0, "drop_caches takes the entries that %u belts get after it found them empty",
-	       MANY);
-	close_others(MANY);
-}
-
-static void test_unpinned(void)
-{
-	int belt;
-
-	make_others(&kinds[0], 0, 64);
-	belt = pinned_belt();
-	drop_caches();
-	is_int(info_of(belt).entries, 1, "drop_caches takes nothing from a pinned belt");
-	SET(belt, .fields = HASHBELT_SET_POLICY);
-	drop_caches();
-	is_int(info_of(belt).entries, 0, "drop_caches takes the entry of a belt that was unpinned");
-	close(belt);
-	close_others(64);
-}
-
 /* Cgroups */
 
 static unsigned long long group_number(const char *path)
@@ -253,8 +221,6 @@ int main(void)
 	for (kind = 0; kind < ARRAY_SIZE(kinds); kind++)
 		for (i = 0; i < ARRAY_SIZE(numbers); i++)
 			test_behind(&kinds[kind], numbers[i]);
-	test_again();
-	test_unpinned();
 	if (!write_line("/sys/fs/cgroup/cgroup.subtree_control", "+memory"))
 		bail_out("cgroup.subtree_control: %s", strerror(errno));
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
