@@ -52,9 +52,34 @@ static void test_limit(void)
 	ok(pushes_are_none(&pushes) && !pushes.bytes, "the end drops messages and memory");
 }
 
+/* All clients together: as many as take all the memory, and one more. */
+static void test_all(void)
+{
+	static struct pushes pushes[PUSHES_ALL_MAX / PUSHES_MAX + 1];
+	struct pushes little = { 0 };
+	const size_t last = sizeof(pushes) / sizeof(*pushes) - 1;
+	static char bytes[PART];
+	size_t i, sum = 0;
+
+	for (i = 0; i < last; i++)
+		while (pushes[i].size < PUSHES_MAX && pushes_add(&pushes[i], bytes, PART))
+			;
+	is_int(pushes[last - 1].size, PUSHES_MAX, "so many clients may have the most messages");
+	while (pushes_add(&pushes[last], bytes, PART))
+		sum += PART;
+	ok(sum && sum <= PUSHES_LITTLE, "another one may have a few, found %zu bytes", sum);
+	ok(pushes_add(&little, bytes, PART), "so may a third one");
+	pushes_end(&pushes[0]);
+	ok(pushes_add(&pushes[last], bytes, PART), "the end of one makes room for another");
+	for (i = 0; i <= last; i++)
+		pushes_end(&pushes[i]);
+	pushes_end(&little);
+}
+
 int main(void)
 {
 	test_order();
 	test_limit();
+	test_all();
 	return done_testing();
 }

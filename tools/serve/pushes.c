@@ -8,6 +8,21 @@
 /* Memory at first, bytes. */
 #define SIZE_MIN	4096
 
+/* Memory of the messages for all clients, bytes. Relaxed: it orders nothing. */
+static size_t all;
+
+/* Gets memory in the place of @pushes'. Return: NULL if it would be too much, or there is none. */
+static char *get_memory(const struct pushes *pushes, size_t size)
+{
+	size_t sum = __atomic_add_fetch(&all, size - pushes->size, __ATOMIC_RELAXED);
+	bool fits = sum <= PUSHES_ALL_MAX || size <= PUSHES_LITTLE || size < pushes->size;
+	char *bytes = fits ? malloc(size) : NULL;
+
+	if (!bytes)
+		__atomic_sub_fetch(&all, size - pushes->size, __ATOMIC_RELAXED);
+	return bytes;
+}
+
 /* Makes room for @len bytes more. False: they are too many, or there is no memory. */
 static bool make_room(struct pushes *pushes, size_t len)
 {
@@ -20,7 +35,7 @@ static bool make_room(struct pushes *pushes, size_t len)
 	while (size / 2 < left + len && size < PUSHES_MAX)
 		size *= 2;
 	if (size != pushes->size) {
-		bytes = malloc(size);
+		bytes = get_memory(pushes, size);
 		if (!bytes)
 			return false;
 	}
@@ -38,7 +53,7 @@ static bool make_room(struct pushes *pushes, size_t len)
  * @bytes:	the bytes
  * @len:	their number
  *
- * Return: false if PUSHES_MAX bytes wait, or if there is no memory.
+ * Return: false if PUSHES_MAX bytes wait, or too many for all clients, or if there is no memory.
  */
 bool pushes_add(struct pushes *pushes, const char *bytes, size_t len)
 {
@@ -68,5 +83,6 @@ void pushes_sent(struct pushes *pushes, size_t len)
 void pushes_end(struct pushes *pushes)
 {
 	free(pushes->bytes);
+	__atomic_sub_fetch(&all, pushes->size, __ATOMIC_RELAXED);
 	*pushes = (struct pushes){ 0 };
 }

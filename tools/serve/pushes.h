@@ -9,6 +9,10 @@
 /* Messages that a client has not taken, bytes: the hard limit of Redis for its subscribers. */
 #define PUSHES_MAX	((size_t)32 * 1024 * 1024)
 
+/* Memory for those of all clients, bytes. A client that takes little is served above it as well. */
+#define PUSHES_ALL_MAX	((size_t)256 * 1024 * 1024)
+#define PUSHES_LITTLE	((size_t)64 * 1024)
+
 /**
  * struct pushes - messages for a client, whole but for a part of the first one that was sent
  * @bytes:	memory; NULL for none
