@@ -5,6 +5,7 @@
  * A thread of its own reads the events of each belt that has subscribers, and puts a record of each
  * into the inbox of each worker that has some of them. It waits where an inbox is full: a worker
  * never waits, so there is room soon, and until then the events stay in the queue of the belt.
+ * Belts take turns, so that one in which much expires does not delay the events of others.
  *
  * Databases may have the same belt. Such a belt is one source, with the number of the first one.
  */
@@ -25,6 +26,9 @@
 
 /* Bytes of records that wait for a worker at most. */
 #define INBOX_SIZE	((size_t)64 * 1024)
+
+/* Events of a belt that are read before those of another one. */
+#define TURN	256
 
 /* A belt that tells no more is tried again after this time. */
 #define RETRY_MS	1000
@@ -181,14 +185,15 @@ static void end_source(struct feed *feed, unsigned int number, int err)
 	source->events = NULL;
 }
 
-/* Reads the events that there are. Under the lock, which it drops meanwhile. */
-static void read_source(struct feed *feed, unsigned int number)
+/* Reads the events of a turn. Under the lock, dropped meanwhile. False: there are no more. */
+static bool read_source(struct feed *feed, unsigned int number)
 {
 	struct source *source = &feed->sources[number];
 	const struct hashbelt_event *event;
+	unsigned int i;
 	int err = 0;
 
-	while (source->joined && !feed->is_ending) {
+	for (i = 0; i < TURN && source->joined && !feed->is_ending; i++) {
 		/* A read may take a while. No other thread closes the source. */
 		pthread_mutex_unlock(&feed->lock);
 		err = belt_events_next(source->events, &event);
@@ -202,6 +207,7 @@ static void read_source(struct feed *feed, unsigned int number)
 	}
 	if (err && err != -EAGAIN)
 		end_source(feed, number, err);
+	return i == TURN;
 }
 
 /* Opens a source, for its first subscriber or after it has told no more. Under the lock. */
@@ -233,8 +239,8 @@ static void adjust_source(struct feed *feed, unsigned int number)
 	}
 }
 
-/* Waits until there is something to do. Under the lock, which it drops. */
-static void wait_for_events(struct feed *feed)
+/* Waits until there is something to do, if there is no more now. Under the lock, which it drops. */
+static void wait_for_events(struct feed *feed, bool has_more)
 {
 	struct pollfd polled[DATABASES_MAX + 1] = { { .fd = feed->wake_fd, .events = POLLIN } };
 	int timeout = -1;
@@ -249,6 +255,8 @@ static void wait_for_events(struct feed *feed)
 		if (source->joined && !source->events)
 			timeout = RETRY_MS;
 	}
+	if (has_more)
+		timeout = 0;
 	pthread_mutex_unlock(&feed->lock);
 	poll(polled, DATABASES_MAX + 1, timeout);
 	if (polled[0].revents && read(feed->wake_fd, &sum, sizeof(sum)) < 0)
@@ -263,13 +271,15 @@ static void *run(void *arg)
 
 	pthread_mutex_lock(&feed->lock);
 	while (!feed->is_ending) {
+		bool has_more = false;
+
 		for (i = 0; i < DATABASES_MAX; i++) {
 			adjust_source(feed, i);
 			if (feed->sources[i].events)
-				read_source(feed, i);
+				has_more |= read_source(feed, i);
 		}
 		if (!feed->is_ending)
-			wait_for_events(feed);
+			wait_for_events(feed, has_more);
 	}
 	pthread_mutex_unlock(&feed->lock);
 	return NULL;
