@@ -11,7 +11,7 @@ from runner import Refused, error_name
 BELT = "conformance"
 # The statuses of hbctl(1) that come with an error number.
 STATUS = {"ENOENT": (1, 3), "EPERM": (3,), "EIDRM": (3,), "EEXIST": (1,), "ESTALE": (1,),
-          "EBUSY": (1,), "EBADMSG": (1,), "EOVERFLOW": (1,), "EACCES": (1,),
+          "EALREADY": (1,), "EBUSY": (1,), "EBADMSG": (1,), "EOVERFLOW": (1,), "EACCES": (1,),
           "EDOM": (2,)}
 # Wrong usage has no error number: its message tells.
 USAGE = (("bytes, not 0", "EINVAL"), ("a key has 1 to", "E2BIG"), ("an owner has 1 to", "E2BIG"),

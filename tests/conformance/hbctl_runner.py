@@ -13,6 +13,7 @@ from runner import Refused, seconds
 
 PATIENCE = 60   # seconds after which an event does not come
 CONDITIONS = ("if_absent", "if_present", "if_version")
+TOUCHING = ("if_version", "add", "if_lasting", "if_expiring", "if_later", "if_sooner")
 
 
 def time_option(step, name, option):
@@ -106,7 +107,12 @@ class Hbctl:
         return self._one(step, "has", *self._key(step))
 
     def do_touch(self, step):
-        return self._one(step, "touch", *time_option(step, "ttl", "--ttl"), *self._key(step))
+        words = ["touch", *time_option(step, "ttl", "--ttl")]
+        for name in TOUCHING:
+            value = step.get(name)
+            if value is not None:
+                words += ["--" + name.replace("_", "-")] + ([] if value is True else [value])
+        return self._one(step, *words, *self._key(step))
 
     def do_remove(self, step):
         version = step.get("if_version")

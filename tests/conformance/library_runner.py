@@ -217,7 +217,11 @@ class Library:
         check(library.get(self._handle(step), *data(step, "key"), None, 0, ctypes.byref(item)))
 
     def do_touch(self, step):
-        item = abi.Item()
+        item = abi.Item(
+            how=bits(step, if_version=abi.IF_VERSION, add=abi.FROM_DEADLINE,
+                     if_lasting=abi.IF_LASTING, if_expiring=abi.IF_EXPIRING,
+                     if_later=abi.IF_LATER, if_sooner=abi.IF_SOONER),
+            version=step.get("if_version", 0))
         check(library.touch(self._handle(step), *data(step, "key"), milliseconds(step),
                             ctypes.byref(item)))
         return item_results(item)

@@ -14,6 +14,8 @@ from belts import NAME, hashbelt
 from runner import Refused, as_user, error_name
 
 PATIENCE = 60   # seconds after which a call that should not wait has failed
+# Conditions of a touch on the deadline, and that it adds.
+TOUCHING = ("add", "if_lasting", "if_expiring", "if_later", "if_sooner")
 TTLS = {"never": None, "keep": hashbelt.KEEP, "belt": hashbelt.BELT, None: hashbelt.BELT}
 
 
@@ -191,7 +193,14 @@ class Package:
         present(step.bytes("key") in self._belt(step))
 
     def do_touch(self, step):
-        present(self._belt(step).touch(step.bytes("key"), ttl(step)))
+        belt, key = self._belt(step), step.bytes("key")
+        more = {name: step.get(name) for name in TOUCHING if step.get(name) is not None}
+        version = step.get("if_version")
+        if belt.touch(key, ttl(step), version=version, **more):
+            return
+        # False tells of a missing entry, and of one whose deadline does not meet the condition.
+        present(key in belt)
+        raise Refused("EALREADY")
 
     def do_touch_bound(self, step):
         return {"count": self._belt(step).touch_bound(ttl(step))}

@@ -154,6 +154,11 @@ refuses "put: --ttl: 0 $b" put k v --ttl 0
 refuses "put: --ttl: 4398046511105ms $b" put k v --ttl 4398046511105ms
 refuses "touch: --ttl: 0s $b" touch k --ttl 0s
 refuses "touch: --ttl: 'keep' $d" touch k --ttl keep
+refuses 'touch: --add and --ttl never exclude each other *' touch k --add --ttl never
+refuses 'touch: --if-lasting and others on the deadline, or --if-later and --if-sooner, exclude each other *' \
+	touch k --if-later --if-sooner
+refuses 'touch: --if-lasting and * exclude each other *' touch k --if-lasting --add
+refuses 'touch: --if-version is for one KEY *' touch k l --if-version 1
 refuses "get: --ttl: 'keep' $d" get k --ttl keep
 refuses "create: --ttl: 'never' $d" create x --ttl never
 refuses "create: --ttl: 0 $b" create x --ttl 0

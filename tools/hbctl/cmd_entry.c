@@ -15,7 +15,7 @@
 #include "lock.h"
 #include "value.h"
 
-/* Reads the conditions of a put or an rm. */
+/* Reads the conditions of a put or an rm, and of a touch but those on the deadline. */
 static enum status take_conditions(const struct request *request, bool is_put,
 				   struct hashbelt_item *item)
 {
@@ -43,7 +43,7 @@ static enum status take_conditions(const struct request *request, bool is_put,
 	return STATUS_DONE;
 }
 
-/* Reports why a put or an rm failed; @version is the one that was demanded. */
+/* Reports why a put, a touch or an rm failed; @version is the one that was demanded. */
 static enum status fail_condition(const struct request *request, int err,
 				  const struct key *key, const struct hashbelt_item *item,
 				  __u64 version)
@@ -52,11 +52,15 @@ static enum status fail_condition(const struct request *request, int err,
 
 	if (err == -EINVAL && item->how & HASHBELT_LEAVE_STALE)
 		return fail_no_stale(request, err);
-	if (err != -EEXIST && err != -ESTALE)
+	if (err != -EEXIST && err != -ESTALE && err != -EALREADY)
 		return fail_entry(request, err, key);
 	text = key_text(key);
 	fail_cause(err);
-	if (item->how & HASHBELT_IF_LEASE)
+	if (err == -EALREADY)
+		fail(STATUS_NO,
+		     "the deadline of entry '%s' in belt '%s' does not meet the condition: 'has --json' shows it",
+		     text, request->belt);
+	else if (item->how & HASHBELT_IF_LEASE)
 		fail(STATUS_NO,
 		     "the fill lease of '%s' in belt '%s' has ended, so the value is not stored: 'get --fill --print-token' asks for a new one",
 		     text, request->belt);
@@ -365,15 +369,49 @@ enum status cmd_get(struct request *request)
 	return get_plainly(request);
 }
 
+/* Reads the conditions of a touch, and whether it adds. */
+static enum status take_touch_conditions(const struct request *request, struct hashbelt_item *item)
+{
+	static const struct {
+		const char *option;
+		__u32 how;
+	} options[] = {
+		{ "add", HASHBELT_FROM_DEADLINE },
+		{ "if-lasting", HASHBELT_IF_LASTING },
+		{ "if-expiring", HASHBELT_IF_EXPIRING },
+		{ "if-later", HASHBELT_IF_LATER },
+		{ "if-sooner", HASHBELT_IF_SOONER },
+	};
+	enum status status = take_conditions(request, false, item);
+	__u32 bits = 0;
+	size_t i;
+
+	if (status)
+		return status;
+	if (item->how && request->count > 1)
+		return fail_usage(request, "--if-version is for one KEY");
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (request_option(request, options[i].option))
+			bits |= options[i].how;
+	if ((bits & HASHBELT_IF_LASTING && bits != HASHBELT_IF_LASTING) ||
+	    (bits & HASHBELT_IF_LATER && bits & HASHBELT_IF_SOONER))
+		return fail_usage(request,
+				  "--if-lasting and others on the deadline, or --if-later and --if-sooner, exclude each other");
+	if (bits & HASHBELT_FROM_DEADLINE && item->ttl_ms == HASHBELT_TTL_NEVER)
+		return fail_usage(request, "--add and --ttl never exclude each other");
+	item->how |= bits;
+	return STATUS_DONE;
+}
+
 static enum status touch_one(const struct request *request, const struct key *key,
 			     const struct hashbelt_item *demand)
 {
-	struct hashbelt_item item = { 0 };
+	struct hashbelt_item item = *demand;
 	int err;
 
 	err = hashbelt_touch(request->handle, key->bytes, key->len, demand->ttl_ms, &item);
 	if (err)
-		return fail_entry(request, err, key);
+		return fail_condition(request, err, key, &item, demand->version);
 	if (request->json)
 		json_end(entry_object(key, &item));
 	return STATUS_DONE;
@@ -391,6 +429,8 @@ enum status cmd_touch(struct request *request)
 	enum status status;
 
 	status = request_ttl(request, "never", &item.ttl_ms);
+	if (!status)
+		status = take_touch_conditions(request, &item);
 	return status ? status : do_keys(request, &item, touch_one);
 }
 

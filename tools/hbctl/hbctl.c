@@ -59,6 +59,12 @@ static const struct option_spec get_options[] = {
 
 static const struct option_spec touch_options[] = {
 	{ "ttl", 0, "D|never", "time-to-live (the belt's)" },
+	{ "add", 0, NULL, "add --ttl to the time left" },
+	{ "if-version", 0, "V", "only if it has version V" },
+	{ "if-lasting", 0, NULL, "only if it never expires" },
+	{ "if-expiring", 0, NULL, "only if it expires" },
+	{ "if-later", 0, NULL, "only if its deadline gets later" },
+	{ "if-sooner", 0, NULL, "only if its deadline gets earlier" },
 	KEY_ESCAPED,
 	{ 0 },
 };
@@ -182,9 +188,12 @@ static const struct command script_commands[] = {
 	  cmd_get, NULL },
 	{ "touch", "KEY...", 1, INT_MAX, HASHBELT_CALL_TOUCH, touch_options,
 	  "give entries a new time-to-live",
+	  "The conditions are checked in the same step. An entry that never expires has the latest "
+	  "deadline, and --add leaves it so. The conditions and --add need the right to read as well. "
+	  "--if-version takes one KEY.\n"
 	  TEXT_KEY "\n"
 	  TEXT_DURATION "\n"
-	  "Exit status 1: there is no entry of one of the keys.",
+	  "Exit status 1: there is no entry of one of the keys, or a condition does not hold.",
 	  cmd_touch, NULL },
 	{ "has", "KEY", 1, 1, HASHBELT_CALL_GET, has_options,
 	  "say by the exit status whether there is an entry",

@@ -261,10 +261,13 @@ int hashbelt_put(struct hashbelt *belt, const void *key, size_t key_len, const v
  * @key:	the key
  * @key_len:	its length, 1 to HASHBELT_KEY_MAX bytes
  * @ttl_ms:	milliseconds from now, HASHBELT_TTL_BELT or HASHBELT_TTL_NEVER
- * @item:	returned: @flags, @ttl_ms, @version. NULL if of no interest
+ * @item:	in: @how, conditions on the version and the deadline, HASHBELT_FROM_DEADLINE; 0.
+ *		With HASHBELT_IF_VERSION @version. Returned: @flags, @ttl_ms, @version. NULL for a
+ *		touch without conditions
  *
- * Return: 0; -ENOENT; -EINVAL for a time-to-live that is too long; -E2BIG or
- * -EINVAL for the key's length.
+ * Return: 0; -ENOENT; -ESTALE and -EALREADY if a condition does not hold; -EINVAL for a
+ * time-to-live that is too long, and conditions that exclude each other; -E2BIG or -EINVAL for the
+ * key's length.
  */
 int hashbelt_touch(struct hashbelt *belt, const void *key, size_t key_len, __u64 ttl_ms,
 		   struct hashbelt_item *item)
@@ -273,7 +276,6 @@ int hashbelt_touch(struct hashbelt *belt, const void *key, size_t key_len, __u64
 
 	if (!item)
 		item = &plain;
-	item->how = 0;
 	item->ttl_ms = ttl_ms;
 	return call_item(belt, HASHBELT_IOC_TOUCH, key, key_len, item);
 }

@@ -162,6 +162,7 @@ static const struct {
 	{ EBUSY, ON(LOCK), "another owner has the lock in @b" },
 	{ ETIMEDOUT, ON(LOCK), "another owner still has the lock in @b" },
 	{ EALREADY, ON(LOCK), "the owner has the lock in @b already" },
+	{ EALREADY, ON(TOUCH), "the deadline of the entry in @b does not meet the condition" },
 	{ EOPNOTSUPP, ON(LOCK), MAY_DROP },
 	{ EOPNOTSUPP, ON(CREATE) | ON(SET), "belts of a 32-bit kernel have no windows" },
 	{ ETIMEDOUT, ON(FILL), "no value was put into @b in the time to wait" },

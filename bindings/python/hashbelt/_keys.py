@@ -180,9 +180,29 @@ class Keys(Generic[V]):
         how = _abi.IF_ABSENT | (_abi.BOUND if bound else 0)
         return not put_bytes(self._device, key, self._dumps(value), ttl_ms(ttl), how)[0]
 
-    def touch(self, key: Key, ttl: Seconds | Ttl = BELT) -> bool:
-        """Give an entry another time-to-live. Returns whether there is one."""
-        return not call_key(self._device, library.touch, _abi.CALL_TOUCH, key, ttl_ms(ttl), None)
+    def touch(self, key: Key, ttl: Seconds | Ttl = BELT, *, version: int | None = None,
+              add: bool = False, if_lasting: bool = False, if_expiring: bool = False,
+              if_later: bool = False, if_sooner: bool = False) -> bool:
+        """Give an entry another time-to-live. Returns whether it has it.
+
+        With version, only if the entry has that version: else Changed is raised. Other conditions
+        are that it never expires, that it does, and that its deadline gets later or earlier: if one
+        does not hold, False is returned. With add, ttl is added to the time left. All that is one
+        step, also for other processes. An entry that never expires has the latest deadline.
+        """
+        item = None
+        if version is not None or add or if_lasting or if_expiring or if_later or if_sooner:
+            how = 0 if version is None else _abi.IF_VERSION
+            how |= _abi.FROM_DEADLINE if add else 0
+            how |= _abi.IF_LASTING if if_lasting else 0
+            how |= _abi.IF_EXPIRING if if_expiring else 0
+            how |= _abi.IF_LATER if if_later else 0
+            how |= _abi.IF_SOONER if if_sooner else 0
+            item = ctypes.byref(_abi.Item(how=how, version=version or 0))
+        err = call_key(self._device, library.touch, _abi.CALL_TOUCH, key, ttl_ms(ttl), item)
+        if item is not None and err == -errno.ESTALE:
+            raise self._device.error(err, _abi.CALL_TOUCH)
+        return not err
 
     def delete(self, key: Key, *, version: int | None = None, stale: bool = False) -> bool:
         """Remove an entry, and end the fill lease of its key. Returns whether there was one.

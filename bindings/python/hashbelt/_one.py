@@ -23,7 +23,7 @@ def call_key(device: Device, function: Callable[..., int], call: int, key: Key,
     """Call a function with a key. Returns 0, or the error of a key; raises other errors."""
     data = encode_key(key)
     err = device.attempt(function, data, len(data), *arguments)
-    if err in (0, -errno.ENOENT, -errno.EEXIST, -errno.ESTALE, -errno.ERANGE):
+    if err in (0, -errno.ENOENT, -errno.EEXIST, -errno.ESTALE, -errno.EALREADY, -errno.ERANGE):
         return err
     raise key_error(device, err, call, data)
 

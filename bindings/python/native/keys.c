@@ -31,8 +31,9 @@ static int run_put(struct hashbelt *belt, void *argument)
 static int run_touch(struct hashbelt *belt, void *argument)
 {
 	struct call *call = argument;
+	struct hashbelt_item item = call->item;
 
-	return hashbelt_touch(belt, call->key.data, call->key.len, call->item.ttl_ms, NULL);
+	return hashbelt_touch(belt, call->key.data, call->key.len, item.ttl_ms, &item);
 }
 
 static int run_remove(struct hashbelt *belt, void *argument)
@@ -62,6 +63,7 @@ static int attempt(struct keys *keys, int (*run)(struct hashbelt *belt, void *ar
 	case -ENOENT:
 	case -EEXIST:
 	case -ESTALE:
+	case -EALREADY:
 	case -ERANGE:
 		return 0;
 	}
@@ -312,21 +314,43 @@ static PyObject *keys_add(PyObject *self, PyObject *const *args, Py_ssize_t coun
 	return PyBool_FromLong(!err);
 }
 
-static const struct signature touch_signature = { "touch", 1, 2, { "key", "ttl" } };
+static const struct signature touch_signature = {
+	"touch", 1, 2,
+	{ "key", "ttl", "version", "add", "if_lasting", "if_expiring", "if_later", "if_sooner" }
+};
+
+/* The demands of a touch, in the order of its arguments from "add" on. */
+static const __u32 touch_demands[] = {
+	HASHBELT_FROM_DEADLINE, HASHBELT_IF_LASTING, HASHBELT_IF_EXPIRING, HASHBELT_IF_LATER,
+	HASHBELT_IF_SOONER,
+};
+
+static int demand_deadline(struct call *call, PyObject **found)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(touch_demands) / sizeof(*touch_demands); i++)
+		if (found[i] && demand(call, found[i], touch_demands[i]))
+			return -1;
+	return 0;
+}
 
 static PyObject *keys_touch(PyObject *self, PyObject *const *args, Py_ssize_t count,
 			    PyObject *names)
 {
 	struct keys *keys = (struct keys *)self;
-	PyObject *found[2] = { NULL };
+	PyObject *found[8] = { NULL };
 	struct call call = { 0 };
 	int err;
 
 	if (parse(&touch_signature, args, count, names, found) ||
 	    key_of(keys->state, found[0], &call.key) ||
 	    kernel_ttl(keys->state, found[1], &call.item.ttl_ms) ||
+	    demand_version(&call, found[2]) || demand_deadline(&call, found + 3) ||
 	    attempt(keys, run_touch, &call, HASHBELT_CALL_TOUCH, &err))
 		return NULL;
+	if (err == -ESTALE)
+		return fail(keys, err, HASHBELT_CALL_TOUCH);
 	return PyBool_FromLong(!err);
 }
 
@@ -520,8 +544,14 @@ static PyMethodDef keys_methods[] = {
 	       "keeps values, and what the serializer raises."),
 	METHOD("add", keys_add, "add(key, value, ttl=BELT, *, bound=False)\n\n"
 	       "Store a value if there is no entry. Returns whether it was stored. Raises Full."),
-	METHOD("touch", keys_touch, "touch(key, ttl=BELT)\n\n"
-	       "Give an entry another time-to-live. Returns whether there is one."),
+	METHOD("touch", keys_touch,
+	       "touch(key, ttl=BELT, *, version=None, add=False, if_lasting=False,\n"
+	       "      if_expiring=False, if_later=False, if_sooner=False)\n\n"
+	       "Give an entry another time-to-live. Returns whether it has it.\n"
+	       "\n"
+	       "With version, only if the entry has that version: else Changed is raised. Other conditions\n"
+	       "are that it never expires, that it does, and that its deadline gets later or earlier: if\n"
+	       "one does not hold, False is returned. With add, ttl is added to the time left."),
 	METHOD("delete", keys_delete, "delete($self, key, *, version=None, stale=False)\n--\n\n"
 	       "Remove an entry, and end the fill lease of its key. Returns whether there was one.\n"
 	       "With version, only if the entry has that version: else Changed is raised. With\n"

@@ -94,7 +94,7 @@ struct signature {
 	const char *function;
 	int required;
 	int positional;
-	const char *names[8];
+	const char *names[9];
 };
 
 /* convert.c */
