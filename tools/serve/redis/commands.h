@@ -14,7 +14,7 @@ void redis_queue_end(struct redis *redis);
 
 /* connect.c */
 redis_start redis_ping, redis_quit, redis_reset, redis_select, redis_auth, redis_hello;
-redis_start redis_client, redis_info;
+redis_start redis_client, redis_info, redis_time;
 bool redis_ends(const struct work *work, const struct redis *redis);
 
 /* channels.c */

@@ -2,6 +2,7 @@
 /* Commands about the connection: names, passwords, versions, databases. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "auth.h"
 #include "options.h"
@@ -257,6 +258,22 @@ enum started redis_client(struct work *work, struct redis *redis)
 		answer_text(&answer, redis->name);
 	else
 		answer_nil(&answer);
+	return answer_end(&answer);
+}
+
+enum started redis_time(struct work *work, struct redis *redis)
+{
+	struct answer answer = answer_begin(work);
+	struct timespec now;
+	char text[24];
+
+	(void)redis;
+	clock_gettime(CLOCK_REALTIME, &now);
+	answer_number(&answer, '*', 2);
+	snprintf(text, sizeof(text), "%lld", (long long)now.tv_sec);
+	answer_text(&answer, text);
+	snprintf(text, sizeof(text), "%ld", now.tv_nsec / 1000);
+	answer_text(&answer, text);
 	return answer_end(&answer);
 }
 

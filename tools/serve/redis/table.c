@@ -109,6 +109,7 @@ static const struct redis_command rows[] = {
 	{ "STRLEN", 2, READ, 1, 1, 1, "KEY", "the length of the value", redis_strlen },
 	{ "SUBSCRIBE", -2, CHANNEL, 0, 0, 0, "__keyevent@N__:expired ...",
 	  "get the keys that expire in database N", redis_subscribe },
+	{ "TIME", 1, ALONE, 0, 0, 0, "", "the Unix time, seconds and microseconds", redis_time },
 	{ "TOUCH", -2, READ, 1, -1, 1, "KEY ...", "count the keys that are there", redis_exists },
 	{ "TTL", 2, READ, 1, 1, 1, "KEY", "the time left, seconds", redis_ttl },
 	{ "TYPE", 2, READ, 1, 1, 1, "KEY", "string, or none", redis_type },
