@@ -111,6 +111,10 @@ half.send('*3\r\n$3\r\nSET\r\n$1\r\nh\r\n$1000000\r\nabc')
 half.drained()
 half.close()
 equal('a value of which a part was sent is not stored', None, one.get('h'))
+for _ in range(3):
+    equal('an unknown script is refused', 'this script is unknown, and hbserve has no Lua',
+          refused(lambda: one.eval('return 1', 0)))
+equal('the log names it once', 1, server.said().count('e0e1f9fabfc9d4800c877a703b823ac0578ff8db'))
 true('the log names a refused command', at_last(lambda: "'HSET' is refused" in server.said()), server.said())
 
 # redis-cli

@@ -125,20 +125,157 @@ enum started script_count_window(const struct script_call *call)
 	return err ? fail(call, err) : answer_pair(call, 1, ms);
 }
 
-/* Adds A2; if that is the sum, the entry gets A1 seconds. Replies the sum. */
-enum started script_count_first(const struct script_call *call)
+/* Adds a number; if that is the sum, the entry gets the time A1. Replies the sum. */
+static enum started count_first(const struct script_call *call, int64_t by, enum time_unit unit)
 {
 	struct sum sum;
-	int64_t by;
 	__u64 ms;
 	int err;
 
-	if (!script_number(&call->args[1], &by) || !read_time(&call->args[0], UNIT_SECONDS, &ms))
+	if (!read_time(&call->args[0], unit, &ms))
 		return answer_one(call->work, ERROR_INTEGER);
 	err = add(call, by, ms, 0, &sum);
 	if (!err && sum.value.value == by)
 		touch(call, ms, 0);
 	return err ? fail(call, err) : answer_integer(call->work, sum.value.value);
+}
+
+/* Adds A2; if that is the sum, the entry gets A1 seconds. Replies the sum. */
+enum started script_count_first(const struct script_call *call)
+{
+	int64_t by;
+
+	if (!script_number(&call->args[1], &by))
+		return answer_one(call->work, ERROR_INTEGER);
+	return count_first(call, by, UNIT_SECONDS);
+}
+
+/* Adds 1; the first time, the entry gets A1 seconds. Replies the sum. */
+enum started script_count_once(const struct script_call *call)
+{
+	return count_first(call, 1, UNIT_SECONDS);
+}
+
+/* The same with milliseconds. */
+enum started script_count_once_ms(const struct script_call *call)
+{
+	return count_first(call, 1, UNIT_MILLISECONDS);
+}
+
+/* @ms, doubled for each call above the limit but the first one. */
+static __u64 back_off(__u64 ms, int64_t above)
+{
+	while (--above > 0 && ms < HASHBELT_TTL_MAX_MS)
+		ms *= 2;
+	return ms < HASHBELT_TTL_MAX_MS ? ms : HASHBELT_TTL_MAX_MS;
+}
+
+/*
+ * Adds 1 to a number that has A1 ms from the first time on. Above A2, it has them from now on if A3
+ * is "true", and more each time if A4 is. Replies the sum and the ms left.
+ */
+enum started script_count_limited(const struct script_call *call)
+{
+	struct sum sum;
+	int64_t most;
+	__u64 ms;
+	int err;
+
+	if (!read_time(&call->args[0], UNIT_MILLISECONDS, &ms) ||
+	    !script_number(&call->args[1], &most))
+		return answer_one(call->work, ERROR_INTEGER);
+	err = add(call, 1, ms, 0, &sum);
+	if (err)
+		return fail(call, err);
+	if (sum.value.value > most && !redis_is(&call->args[2], "true") &&
+	    redis_is(&call->args[3], "true"))
+		ms = back_off(ms, sum.value.value - most);
+	else if (sum.value.value != 1 &&
+		 (sum.value.value <= most || !redis_is(&call->args[2], "true")))
+		return answer_pair(call, sum.value.value,
+				   lifetime_left(sum.item.ttl_ms, UNIT_MILLISECONDS, 0));
+	err = touch(call, ms, 0);
+	return err && err != -ENOENT ? fail(call, err) : answer_pair(call, sum.value.value, ms);
+}
+
+/* Puts 1 under a key for a time. */
+static int put_one(const struct script_call *call, unsigned int key, __u64 ms)
+{
+	struct target target = script_target(call, key);
+	struct hashbelt_item item = target_item(HASHBELT_OP_PUT, &target, "1", 1);
+
+	item.ttl_ms = ms;
+	return target_run(&target, &item);
+}
+
+static enum started answer_block(const struct script_call *call, const struct sum *sum,
+				 bool is_blocked, int64_t left)
+{
+	struct answer answer = answer_begin(call->work);
+
+	answer_number(&answer, '*', 4);
+	answer_number(&answer, ':', sum->value.value);
+	answer_number(&answer, ':', sum->item.ttl_ms);
+	answer_number(&answer, ':', is_blocked);
+	answer_number(&answer, ':', left);
+	return answer_end(&answer);
+}
+
+/* The time left of the second key, ms; 0: it is not there; -1: it does not expire. */
+static int read_block(const struct script_call *call, int64_t *left)
+{
+	struct target target = script_target(call, 1);
+	struct hashbelt_item item = target_item(HASHBELT_OP_GET, &target, NULL, 0);
+	int err;
+
+	item.how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
+	err = target_run(&target, &item);
+	*left = err ? 0 : lifetime_left(item.ttl_ms, UNIT_MILLISECONDS, 0);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* A second key that does not expire blocks nobody: both begin anew. */
+static int begin_anew(const struct script_call *call, struct sum *sum, __u64 ms)
+{
+	struct target target = script_target(call, 1);
+	struct hashbelt_item item = target_item(HASHBELT_OP_REMOVE, &target, NULL, 0);
+	int err = target_run(&target, &item);
+
+	sum->value.value = 1;
+	sum->item.ttl_ms = ms;
+	return err && err != -ENOENT ? err : put_one(call, 0, ms);
+}
+
+/*
+ * Adds 1 to a number that has A1 ms. Above A2, the second key is there for A3 ms, and blocks.
+ * Replies the sum, its ms left, whether it is blocked, and the ms left of that.
+ */
+enum started script_throttle(const struct script_call *call)
+{
+	int64_t most, left = 0;
+	struct sum sum;
+	__u64 ms, block;
+	int err;
+
+	if (call->key_count < 2)
+		return answer_one(call->work, "-ERR this script needs two keys");
+	if (!read_time(&call->args[0], UNIT_MILLISECONDS, &ms) ||
+	    !script_number(&call->args[1], &most) ||
+	    !read_time(&call->args[2], UNIT_MILLISECONDS, &block))
+		return answer_one(call->work, ERROR_INTEGER);
+	err = add(call, 1, ms, 0, &sum);
+	if (!err && sum.item.ttl_ms == HASHBELT_TTL_NEVER) {
+		touch(call, ms, HASHBELT_IF_LASTING);
+		sum.item.ttl_ms = ms;
+	}
+	err = err ?: read_block(call, &left);
+	if (!err && left < 0)
+		err = begin_anew(call, &sum, ms);
+	if (!err && !left && sum.value.value > most) {
+		err = put_one(call, 1, block);
+		left = block;
+	}
+	return err ? fail(call, err) : answer_block(call, &sum, left > 0, left);
 }
 
 static enum started add_plainly(const struct script_call *call, __u32 how)
@@ -177,6 +314,25 @@ static int read_step(struct change *change, struct hashbelt_item *item)
 	(void)change;
 	(void)item;
 	return CHANGE_NOTHING;
+}
+
+/* Replies a number, 0 of an absent key, and the ms left; 0: it does not expire. */
+enum started script_count_read(const struct script_call *call)
+{
+	struct change change = { .target = script_target(call, 0), .step = read_step };
+	int err = change_run(&change);
+	int64_t number = 0, left = 0;
+	bool is_number = true;
+
+	if (err >= 0 && change.is_there) {
+		is_number = script_number(&(struct word){ change.value, change.len }, &number);
+		left = change.whole.item.ttl_ms == HASHBELT_TTL_NEVER ? 0 :
+		       (int64_t)change.whole.item.ttl_ms;
+	}
+	change_end(&change);
+	if (err < 0)
+		return answer_failure(call->work, call->belt, err);
+	return is_number ? answer_pair(call, number, left) : answer_one(call->work, ERROR_INTEGER);
 }
 
 /* Replies the value and the ms left. */

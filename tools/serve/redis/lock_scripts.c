@@ -77,14 +77,25 @@ static bool read_time(const struct word *word, enum time_unit unit, int64_t *ms)
 	return true;
 }
 
-/* If the value is A1, A2 milliseconds are left; none: it is deleted. */
-enum started script_renew(const struct script_call *call)
+static enum started renew(const struct script_call *call, enum time_unit unit)
 {
 	int64_t ms;
 
-	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms))
+	if (!read_time(&call->args[1], unit, &ms))
 		return answer_one(call->work, ERROR_INTEGER);
 	return touch_equal(call, ms);
+}
+
+/* If the value is A1, A2 milliseconds are left; none: it is deleted. */
+enum started script_renew(const struct script_call *call)
+{
+	return renew(call, UNIT_MILLISECONDS);
+}
+
+/* The same with seconds. */
+enum started script_renew_seconds(const struct script_call *call)
+{
+	return renew(call, UNIT_SECONDS);
 }
 
 /* If the value is A1, A2 seconds are left; none: it does not expire. */
@@ -107,7 +118,8 @@ static void touch_expiring(struct hashbelt_item *item, __u64 ttl_ms, __u32 how)
 
 /*
  * Adds @number milliseconds to the time left of the entry with the value A1, also after a touch by
- * another caller. A number below 0 is subtracted by a put: such a touch meanwhile is lost.
+ * another caller. A number below 0 is subtracted from the time that was read: a touch that has
+ * added to it since then is lost.
  */
 static int extend_step(struct change *change, struct hashbelt_item *item)
 {
@@ -128,9 +140,7 @@ static int extend_step(struct change *change, struct hashbelt_item *item)
 		item->op = HASHBELT_OP_REMOVE;
 		return CHANGE_DO;
 	}
-	item->value = (uintptr_t)change->value;
-	item->value_len = change->len;
-	item->ttl_ms = life.ttl_ms;
+	touch_expiring(item, life.ttl_ms, change->number ? HASHBELT_IF_SOONER : 0);
 	return CHANGE_DO;
 }
 
@@ -320,4 +330,34 @@ enum started script_swap(const struct script_call *call)
 		return answer_one(call->work, ERROR_VALUE);
 	err = change_key(call, 0, ms, swap_step);
 	return err == CHANGE_DO ? answer_one(call->work, "+OK") : answer_result(call, err, 0);
+}
+
+/* Puts A2 in the place of the value A1, for @number milliseconds. */
+static int swap_equal_step(struct change *change, struct hashbelt_item *item)
+{
+	if (!change_equals(change, &change->words[0]))
+		return CHANGE_NOTHING;
+	put_fill(item, &change->words[1], change->number);
+	return CHANGE_DO;
+}
+
+/* If the value is A1 it becomes A2, for A3 seconds. Replies 1, or 0 for another value. */
+enum started script_swap_equal(const struct script_call *call)
+{
+	struct change change = {
+		.target = script_target(call, 0), .step = swap_equal_step, .words = call->args,
+	};
+	bool is_there;
+	int err;
+
+	if (!read_time(&call->args[2], UNIT_SECONDS, &change.number) || !change.number)
+		return answer_one(call->work, "-ERR invalid expire time in 'setex' command");
+	if (!put_fits(call->work, &call->args[1]))
+		return answer_one(call->work, ERROR_VALUE);
+	err = change_run(&change);
+	is_there = change.is_there;
+	change_end(&change);
+	if (err == CHANGE_NOTHING && !is_there)
+		return answer_one(call->work, "-ERR key does not exist");
+	return answer_result(call, err, err == CHANGE_DO);
 }

@@ -90,7 +90,7 @@ void refused_log(struct redis *redis, int fd, const struct word *name, const cha
 	if (redis->logged[bit / 64] >> bit % 64 & 1)
 		return;
 	redis->logged[bit / 64] |= 1ULL << bit % 64;
-	log_line(LOG_TROUBLE, "client %d: command '%.*s' is refused: %s", fd,
-		 name->len < 32 ? (int)name->len : 32, name->at,
+	log_line(LOG_TROUBLE, "client %d: '%.*s' is refused: %s", fd,
+		 name->len < 40 ? (int)name->len : 40, name->at,
 		 advice ?: rows[find_row(name)].advice);
 }

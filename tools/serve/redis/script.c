@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * EVAL, EVALSHA and SCRIPT. There is no Lua: a script of a library that is known by its digest is
- * carried out by operations of the belt, and all others are refused.
+ * EVAL, EVALSHA and SCRIPT. There is no Lua: a script of a library that is known by its digest, or
+ * whose text has a known form, is carried out by operations of the belt. All others are refused.
  */
 #include <openssl/sha.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "array_size.h"
 #include "commands.h"
-#include "log.h"
+#include "form.h"
 #include "refused.h"
 #include "script.h"
 
@@ -69,7 +70,48 @@ static const struct script scripts[] = {
 	  script_count_present },
 	{ "4d15273b16b10c15e1d9202cbe93c959ab7d250b", "django-redis: incr, also of no key", 1, 0,
 	  script_count },
+	{ "b8a19d47785922bb04e7a9fdb49e90d89be1b8af", "@fastify/rate-limit: count", 4, 0,
+	  script_count_limited },
+	{ "4c7d9ef62b3d4f8efd8d11d5d2fd1a56b1e723bc", "@fastify/rate-limit: read", 0, 0,
+	  script_count_read },
+	{ "ebd682e30de074a6919bde872b507734c7c3ebe5", "throttled: compare and swap", 3, 0,
+	  script_swap_equal },
+	{ "f1e0da9c495676ab6904eb80db1f2811d5347f58", "@nest-lab/throttler-storage-redis", 4, 1,
+	  script_throttle },
 };
+
+#define IF_EQUAL	"if redis.call(\"get\",KEYS[1])==ARGV[1]then "
+#define COUNT		"local$a=redis.call(\"incr\",KEYS[1])if$a==1 then "
+
+/* Scripts that programs write themselves, each in its own words. Only the first key counts. */
+static const struct script forms[] = {
+	{ NULL, IF_EQUAL "return redis.call(\"del\",KEYS[1])end return 0", 1, 0,
+	  script_delete_equal },
+	{ NULL, IF_EQUAL "redis.call(\"del\",KEYS[1])return 1 end return 0", 1, 0,
+	  script_delete_equal },
+	{ NULL, IF_EQUAL "return redis.call(\"pexpire\",KEYS[1],ARGV[2])end return 0", 2, 0,
+	  script_renew },
+	{ NULL, IF_EQUAL "redis.call(\"pexpire\",KEYS[1],ARGV[2])return 1 end return 0", 2, 0,
+	  script_renew },
+	{ NULL, IF_EQUAL "return redis.call(\"expire\",KEYS[1],ARGV[2])end return 0", 2, 0,
+	  script_renew_seconds },
+	{ NULL, IF_EQUAL "redis.call(\"expire\",KEYS[1],ARGV[2])return 1 end return 0", 2, 0,
+	  script_renew_seconds },
+	{ NULL, COUNT "redis.call(\"expire\",KEYS[1],ARGV[1])end return$a", 1, 0,
+	  script_count_once },
+	{ NULL, COUNT "redis.call(\"pexpire\",KEYS[1],ARGV[1])end return$a", 1, 0,
+	  script_count_once_ms },
+};
+
+/* Texts of known forms that clients have sent, by their digests. */
+#define LEARNED	256
+static struct learned {
+	char digest[DIGITS + 1];
+	const struct script *script;
+} learned[LEARNED];
+static unsigned int learned_next;
+/* For both. Inside no other lock. */
+static pthread_mutex_t learned_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The digest of a text, in small letters. */
 static void digest_of(const struct word *text, char *digest)
@@ -82,6 +124,19 @@ static void digest_of(const struct word *text, char *digest)
 		sprintf(digest + 2 * i, "%02x", bytes[i]);
 }
 
+static const struct script *find_learned(const struct word *digest)
+{
+	const struct script *script = NULL;
+	unsigned int i;
+
+	pthread_mutex_lock(&learned_lock);
+	for (i = 0; i < LEARNED && !script; i++)
+		if (learned[i].script && redis_is(digest, learned[i].digest))
+			script = learned[i].script;
+	pthread_mutex_unlock(&learned_lock);
+	return script;
+}
+
 static const struct script *find_script(const struct word *digest)
 {
 	unsigned int i;
@@ -89,6 +144,35 @@ static const struct script *find_script(const struct word *digest)
 	for (i = 0; i < ARRAY_SIZE(scripts); i++)
 		if (redis_is(digest, scripts[i].digest))
 			return &scripts[i];
+	return find_learned(digest);
+}
+
+/* Keeps the digest of a text, in the place of the oldest one. */
+static void learn(const char *digest, const struct script *script)
+{
+	pthread_mutex_lock(&learned_lock);
+	strcpy(learned[learned_next].digest, digest);
+	learned[learned_next].script = script;
+	learned_next = (learned_next + 1) % LEARNED;
+	pthread_mutex_unlock(&learned_lock);
+}
+
+/* The script of a text. @digest: returned */
+static const struct script *find_text(const struct word *text, char *digest)
+{
+	const struct script *script;
+	char form[FORM_SIZE];
+	unsigned int i;
+
+	digest_of(text, digest);
+	script = find_script(&(struct word){ digest, DIGITS });
+	if (script || !form_of(text, form))
+		return script;
+	for (i = 0; i < ARRAY_SIZE(forms); i++)
+		if (!strcmp(form, forms[i].library)) {
+			learn(digest, &forms[i]);
+			return &forms[i];
+		}
 	return NULL;
 }
 
@@ -116,10 +200,18 @@ static enum started run(struct work *work, struct redis *redis, const struct scr
 	for (i = 0; i < keys; i++)
 		if (!redis_fits(&call.keys[i]))
 			return answer_one(work, ERROR_KEY);
-	call.key_count = keys;
+	call.key_count = script->digest ? keys : 1;
 	call.args = call.keys + keys + script->first;
 	call.arg_count = count - 2 - keys - script->first;
 	return script->run(&call);
+}
+
+/* The log names a script of a connection once. */
+static enum started refuse(struct work *work, struct redis *redis, const char *digest)
+{
+	refused_log(redis, work->client->fd, &(struct word){ digest, DIGITS },
+		    "the script with this digest is of no library that is known");
+	return answer_one(work, UNKNOWN);
 }
 
 enum started redis_eval(struct work *work, struct redis *redis)
@@ -129,13 +221,8 @@ enum started redis_eval(struct work *work, struct redis *redis)
 	struct word text;
 
 	redis_words(redis, &text, 1);
-	digest_of(&text, digest);
-	script = find_script(&(struct word){ digest, DIGITS });
-	if (script)
-		return run(work, redis, script);
-	log_line(LOG_TROUBLE, "client %d: refused the script %s, of no library that is known",
-		 work->client->fd, digest);
-	return answer_one(work, UNKNOWN);
+	script = find_text(&text, digest);
+	return script ? run(work, redis, script) : refuse(work, redis, digest);
 }
 
 enum started redis_evalsha(struct work *work, struct redis *redis)
@@ -148,14 +235,13 @@ enum started redis_evalsha(struct work *work, struct redis *redis)
 	return script ? run(work, redis, script) : answer_one(work, NO_SCRIPT);
 }
 
-static enum started load(struct work *work, const struct word *text)
+static enum started load(struct work *work, struct redis *redis, const struct word *text)
 {
 	struct answer answer = answer_begin(work);
 	char digest[DIGITS + 1];
 
-	digest_of(text, digest);
-	if (!find_script(&(struct word){ digest, DIGITS }))
-		return answer_one(work, UNKNOWN);
+	if (!find_text(text, digest))
+		return refuse(work, redis, digest);
 	answer_text(&answer, digest);
 	return answer_end(&answer);
 }
@@ -178,7 +264,7 @@ enum started redis_script(struct work *work, struct redis *redis)
 	unsigned int count = redis_words(redis, words, SCRIPT_WORDS);
 
 	if (redis_is(&words[0], "load") && count == 2)
-		return load(work, &words[1]);
+		return load(work, redis, &words[1]);
 	if (redis_is(&words[0], "exists") && count > 1)
 		return exist(work, words + 1, count - 1);
 	if (redis_is(&words[0], "flush"))

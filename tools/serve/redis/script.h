@@ -30,8 +30,8 @@ struct script_call {
 
 /**
  * struct script - a script
- * @digest:	the SHA1 of its text
- * @library:	the library that sends it, for people
+ * @digest:	the SHA1 of its text; NULL of one that is known by its form
+ * @library:	the library that sends it, for people; or the form, as form_of() gives it
  * @args:	number of arguments that it has at least
  * @first:	the argument that is the first one of @run
  * @run:	carries it out
@@ -47,12 +47,14 @@ struct script {
 typedef enum started script_run(const struct script_call *call);
 
 /* lock_scripts.c */
-script_run script_delete_equal, script_expire_equal, script_renew, script_extend;
+script_run script_delete_equal, script_expire_equal, script_renew, script_renew_seconds;
+script_run script_extend, script_swap_equal;
 script_run script_acquire, script_extend_all, script_add, script_slot, script_swap;
 
 /* count_scripts.c */
 script_run script_count_for, script_count_window, script_count_first, script_count_present;
-script_run script_count, script_read, script_delete_matching;
+script_run script_count, script_read, script_delete_matching, script_count_once;
+script_run script_count_once_ms, script_count_limited, script_count_read, script_throttle;
 
 static inline struct target script_target(const struct script_call *call, unsigned int key)
 {
