@@ -1023,29 +1023,32 @@ newest_redis() {
 		root=$("$tests/newest/redis_root.sh") && experimental=$("$tests/newest/redis_experimental.sh") &&
 			newest_hbserve && build serve &&
 			cp "$experimental/redis-server" "$top/.cache/build/newest" &&
+			own=$("$tests/newest/redis_own.sh") && rm -rf "$top/.cache/build/newest/django" &&
+			cp -a "$own/django" "$top/.cache/build/newest" &&
+			"$tests/newest/redis_go.sh" "$tests/newest/redis/go_redis.go" "$top/.cache/build/newest/serve/go_redis" &&
 			"$tests/newest/redis_payload.sh" "$payload" "$top/.cache/build/tools-guest" \
-				"$top/.cache/build/serve/plain/hbserve" "$payload-newest-redis"
+				"$top/.cache/build/serve/plain/hbserve" "$top/.cache/build/newest/serve/go_redis" \
+				"$payload-newest-redis"
 	} >"$logs/newest-redis.log" 2>&1 && [ ! -s "$logs/newest-redis.log" ]
 }
 
 suite_newest_redis() (
 	built=/source/.cache/build/newest
 	modules=/usr/share/npm/node_modules
-	root=''
+	root='' own=''
 	newest_redis || {
 		bail_out newest-redis "$logs/newest-redis.log" "no hbserve or clients, or with a warning"
 		exit
 	}
 	need iproute2
-	own=''
-	[ "$listing" ] || own=$("$tests/newest/redis_own.sh")
-	PATH=$top/.cache/build/serve:$PATH one newest/redis_own unshare --net "$tests/newest/redis_own.t" "$own"
+	PATH=$top/.cache/build/serve:$PATH one newest/redis_own unshare --net "$tests/newest/redis_own.t" "$own/redis"
+	ENTER_ROOT=$root one newest/django_own newest $built/serve python3 tests/newest/django_own.t $built/django
 	newest_dialogues redis-sid /usr/bin
 	newest_dialogues redis-experimental $built
 	newest_dialogues valkey /engines/valkey
 	ENTER_ROOT=$root one newest/redis newest $built/serve python3 tests/newest/clients.t redis $modules
 	payload=$payload-newest-redis
-	guest newest-redis "--memory 3072" tests/newest/redis_belts.t
+	guest newest-redis "--memory 3072" SERVERS=hbserve tests/newest/redis_belts.t "tests/newest/clients.t redis $modules"
 	# shellcheck disable=SC2016 # dpkg-query's format
 	[ "$listing" ] || newest "" dpkg-query -W -f '# figure: ${Package} ${Version}\n' redis-server valkey-server
 )

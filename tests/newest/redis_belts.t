@@ -48,6 +48,8 @@ found = belt.entry('shared')
 equal('the package for Python reads it, with this time-to-live', (b'value', 100.0), (found.value, found.ttl))
 one = redis.Redis(unix_socket_path=server.path)
 equal('so does redis-py', (b'value', 100000), (one.get('shared'), one.pttl('shared')))
+three = redis.Redis(unix_socket_path=server.path, protocol=3)
+equal('so does redis-py by RESP 3', (b'value', 100000), (three.get('shared'), three.pttl('shared')))
 belt.set('back', b'there', ttl=50)
 memcached.connect().set('too', 'here', 60)
 equal('ioredis reads what the package for Python and a client of memcached have set, with their times-to-live',

@@ -14,11 +14,14 @@
 day=2026-11-28
 modules='ioredis@6.0.0 redis@6.3.1 connect-redis@10.0.0 express@5.3.0 express-session@1.19.0
 	cache-manager@7.2.9 @keyv/redis@5.1.6 keyv@5.6.0 rate-limiter-flexible@11.4.0 rate-limit-redis@6.0.1
-	express-rate-limit@8.7.4 redlock@4.2.0 redlock5@npm:redlock@5.0.0-beta.2 @sesamecare-oss/redlock@1.4.0'
+	express-rate-limit@8.7.4 redlock@4.2.0 redlock5@npm:redlock@5.0.0-beta.2 @sesamecare-oss/redlock@1.4.0
+	fastify@5.12.8 @fastify/rate-limit@11.2.0 redis-semaphore@5.8.0 redlock-universal@0.8.5
+	@nest-lab/throttler-storage-redis@1.2.0 @nestjs/common@11.1.9 reflect-metadata@0.2.2 rxjs@7.8.2'
 python=python3,python3-redis,python3-django,python3-django-redis,python3-limits,python3-dogpile.cache
 python=$python,python3-flask-session,python3-msgspec,python3-cachelib,python3-aiocache
 php="php-cli,php-redis,php-predis,php-illuminate-redis,php-illuminate-cache,php-illuminate-container"
 ruby=ruby,ruby-redis,ruby-activesupport,ruby-rack-attack
+others=unbound
 libraries=libevent-core-2.1-7t64,libssl3t64,libsystemd0,libasan8,libubsan1,libinih1,libsmartcols1,libncursesw6
 
 # trim - remove what no test needs, and put the rest where a guest finds it.
@@ -44,7 +47,7 @@ trim() {
 # The programs run with the Node.js of unstable, which is newer than what npm may find here.
 bootstrap() {
 	command -v npm >/dev/null || "$tests/need.sh" npm
-	extract sid "dash,redis-server,nodejs,$python,$php,$ruby,$libraries" "$work/root"
+	extract sid "dash,redis-server,nodejs,$python,$php,$ruby,$others,$libraries" "$work/root"
 	trim
 	# shellcheck disable=SC2086 # a list, split on purpose
 	npm install --before=$day --silent --ignore-scripts --no-audit --no-fund --prefix "$work/npm" $modules
