@@ -992,7 +992,7 @@ newest_clients() {
 }
 
 suite_newest_memcached() (
-	build "$top/.cache/build/serve/dialogue" || exit
+	need python3
 	for debian in trixie sid; do
 		memcached=''
 		[ "$listing" ] || memcached=$("$tests/serve/memcached.sh" $debian 2>>"$logs/newest-memcached.log")

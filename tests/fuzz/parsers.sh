@@ -39,7 +39,7 @@ hbctl)
 	mkdir "$seeds"
 	dialogues=dialogues
 	[ "$fuzzer" != redis ] || dialogues=redis
-	"$top/.cache/build/serve/dialogue" --requests "$seeds" "$tests/serve/$dialogues"/*.txt
+	"$tests/serve/dialogue.py" --requests "$seeds" "$tests/serve/$dialogues"/*.txt
 	# A longer line without an end is closed.
 	set -- "$@" -max_len=2000
 	holds="hbserve parses each random input right or refuses it"

@@ -75,7 +75,7 @@ for option in ('--auth-file', '-Y'):
     client.send('get k\r\n')
     equal(f'{option}: a client without a password is refused', 'CLIENT_ERROR unauthenticated\r\n',
           client.until(b'\r\n'))
-    done = subprocess.run(['dialogue', '--auth', 'alice secret', server.path, f'{ours}/auth.txt'],
+    done = subprocess.run([f'{ours}/dialogue.py', '--auth', 'alice secret', server.path, f'{ours}/auth.txt'],
                           stdout=subprocess.PIPE)
     failed = '\n'.join(line for line in done.stdout.decode('latin1').splitlines() if not line.startswith('ok '))
     true(f'{option}: the dialogues of auth.txt', done.returncode == 0, failed)

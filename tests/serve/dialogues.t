@@ -52,9 +52,9 @@ stop() {
 }
 
 hold() {
-	dialogue --server "$name" --splits "${SPLITS:-100000}" "$@" >>"$tap"
+	"$here/dialogue.py" --server "$name" --splits "${SPLITS:-100000}" "$@" >>"$tap"
 	ended=$?
-	[ $ended -le 1 ] || echo "not ok 1 - dialogue ends with status $ended" >>"$tap"
+	[ $ended -le 1 ] || echo "not ok 1 - dialogue.py ends with status $ended" >>"$tap"
 }
 
 # serve_redis OPTION... - hold the dialogues of the protocol of Redis, and again with passwords.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # payload.sh PAYLOAD BUILD SERVED [full] - make the payload SERVED of guests that run the tests of this folder. It
-# has the module and hbctl of the PAYLOAD of other guests, hbserve and dialogue of the directory BUILD, the
+# has the module and hbctl of the PAYLOAD of other guests, hbserve of the directory BUILD, the
 # clients of root.sh, and certificates for TLS. With "full" there are more clients, and hbserve is that of
 # BUILD/plain, without sanitizers, whose memory grows.
 set -eu
@@ -44,7 +44,7 @@ mkdir -p "$served/tests/hbctl" "$served/host" "$served/tests/serve/tls"
 find "$root" -mindepth 1 -maxdepth 1 ! -name go -exec cp -a -t "$served/host" {} +
 cp -rp "$tests/serve" "$tests/where.sh" "$served/tests"
 cp -rp "$tests/../examples/serve" "$served/examples"
-cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$payload/hbctl-manage.so" "$tests/guest.sh" "$build/dialogue" "$build/load" \
+cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$payload/hbctl-manage.so" "$tests/guest.sh" "$build/load" \
 	"$build/${kind:+plain/}hbserve" "$served"
 "$tests/vm/copy.sh" --libraries "$served/host" "$served/hbctl" "$served/hbserve"
 [ -z "$kind" ] || {
