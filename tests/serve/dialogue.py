@@ -26,6 +26,7 @@ A line of a file is one of these:
     < TEXT          the server sends TEXT and CR LF
     <: TEXT         the server sends TEXT
     <~ TEXT         the server sends any number of lines that begin with TEXT
+    > TEXT => TEXT  the same as "> TEXT" and, behind it, "< TEXT"
     !closed         the server closes the connection
     ...             the client waits for all replies, in each way
     # TEXT          a remark
@@ -42,7 +43,7 @@ Such a line has to follow, in its dialogue, a remark that gives the reason:
 
     # differs: TEXT
 
-A sign alone stands for an empty TEXT. In a TEXT, \\r \\n \\t \\0 \\\\ \\xNN are bytes, and
+A sign alone stands for an empty TEXT. In a TEXT, " / " is CR LF, \\r \\n \\t \\0 \\\\ \\xNN are bytes, and
 \\{TEXT*N} is that text N times. $$ is a dollar. ${name} is a number that a reply has had before. In a reply,
 ${name=} is a number of this name, $# any number, $~N the number N or one that is up to 5 less, for what is left of N
 seconds, and $* any text up to the end of the line.
@@ -142,17 +143,21 @@ def read_dialogue(file: str, name: bytes, lines: list[tuple[int, bytes]], row: O
         match = SIGN.fullmatch(text if row is None else text.replace(b'$@', row))
         if not match:
             bad_line(file, number, 'no such sign')
-        whom, sign, rest = match[1].decode(), match[2].decode(), match[3] or b''
+        whom, sign, rest = match[1].decode(), match[2].decode(), (match[3] or b'').replace(b' / ', b'\r\n')
         if whom and not has_reason:
             bad_line(file, number, 'no reason (# differs: ...) why the servers differ')
         if whom and not set(whom) & set(letters):
             continue
-        tokens = tokenize(rest, b'\r\n' if sign in '<>' else b'')
-        if tokens is None:
-            bad_line(file, number, 'a wrong escape')
-        if sign == '<~':
-            tokens = [('LINES', tokens[0][1])]
-        dialogue.lines.append(Line({'>>': '>', '<:': '<', '<~': '<'}.get(sign, sign), number, tokens))
+        parts = [(sign, rest)]
+        if sign == '>' and b' => ' in rest:
+            parts = list(zip('><', rest.split(b' => ')))
+        for sign, rest in parts:
+            tokens = tokenize(rest, b'\r\n' if sign in '<>' else b'')
+            if tokens is None:
+                bad_line(file, number, 'a wrong escape')
+            if sign == '<~':
+                tokens = [('LINES', tokens[0][1])]
+            dialogue.lines.append(Line({'>>': '>', '<:': '<', '<~': '<'}.get(sign, sign), number, tokens))
     return dialogue
 
 
