@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""access.t - sockets, passwords, TLS and socket activation of hbserve."""
+"""access.t - passwords, TLS and socket activation of hbserve. Its sockets: listen_test."""
 
 import glob
 import os
 import socket
 import ssl
-import stat
 import subprocess
 
 from serve import DIRECTORY, Connection, Server, at_last, equal, finish, hbctl, make_belt, true
@@ -34,24 +33,6 @@ true('hbctl doctor names the processes of hbserve and their sockets',
 server.terminate()
 server.wait()
 
-# Unix sockets
-server = Server('-a', '0640', '--group', 'nogroup')
-found = os.stat(server.path)
-equal('-a and --group give the socket its mode and its group', ('0o640', 65534),
-      (oct(stat.S_IMODE(found.st_mode)), found.st_gid))
-refused('the path of a server that runs', '-s', server.path, '-b', 'main')
-equal('a server answers after another was refused its path', '', server.connect().ask())
-server.stop('mode')
-server = Server()
-server.kill()
-path = server.path
-server = subprocess.Popen(['hbserve', '-s', path, '-b', 'main'])
-true('a socket that a killed server has left is replaced', at_last(
-    lambda: not subprocess.run(['python3', '-c', f'import socket; socket.socket(1).connect("{path}")'],
-                               stderr=subprocess.DEVNULL).returncode))
-server.terminate()
-server.wait()
-
 # TCP
 server = Server('-l', '127.0.0.1', '-p', 11211)
 address = ('127.0.0.1', 11211)
@@ -60,9 +41,6 @@ equal('a loopback address is served', 'STORED', server.connect(address).set('k',
 server.stop('loopback')
 refused('an address that is not loopback, without a password', '-l', '0.0.0.0', '-p', '11211', '-b', 'main',
         says='auth')
-refused('UDP', '-U', '11211', '-s', f'{DIRECTORY}/u', '-b', 'main')
-refused('no socket at all', '-b', 'main')
-refused('an unknown option', '--nonsense')
 
 # Passwords
 passwords = f'{DIRECTORY}/auth'

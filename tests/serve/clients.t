@@ -1,13 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""clients.t - libmemcached's tools and the clients of Python work with hbserve."""
+"""clients.t - libmemcached's tools, pylibmc and python3-memcache work with hbserve. Other clients: newest/clients."""
 
 import subprocess
 
 import memcache
 import pylibmc
-from pymemcache.client.base import Client
-from pymemcache.client.base import PooledClient
 
 from serve import Server, entry, equal, finish, make_belt, true
 
@@ -56,45 +54,6 @@ status, said = tool('memcstat', f'--servers={server.path}')
 true('memcstat prints the statistics', status == 0 and 'curr_connections' in said, said)
 equal('memcping reaches the server', 0, tool('memcping', f'--servers={server.path}')[0])
 equal('memcflush empties the belt', (0, '0'), (tool('memcflush', f'--servers={server.path}')[0], on('size')))
-
-# pymemcache
-for name, client in (('pymemcache', Client(server.path, default_noreply=False)),
-                     ('pymemcache over TCP', Client(('127.0.0.1', 11211), default_noreply=False)),
-                     ('pymemcache with a pool', PooledClient(server.path, max_pool_size=3,
-                                                            default_noreply=False)),
-                     ('pymemcache with noreply', Client(server.path))):
-    client.flush_all()
-    client.set('k', 'value', expire=100, flags=3)
-    equal(f'{name}: get after set', b'value', client.get('k'))
-    found = entry(on, 'k')
-    equal(f'{name}: hbctl sees time-to-live and flags', (100000, 3), (found.get('ttl_ms'),
-                                                            found.get('flags')))
-    equal(f'{name}: get of a missing key', None, client.get('none'))
-    client.set_many({'a': '1', 'b': '2'})
-    equal(f'{name}: get_many', {'a': b'1', 'b': b'2'}, client.get_many(['a', 'b', 'c']))
-    equal(f'{name}: incr and decr', (43, 40), (client.incr('a', 42), client.decr('a', 3)))
-    equal(f'{name}: incr of a missing key', None, client.incr('none', 1))
-    client.append('k', '>')
-    client.prepend('k', '<')
-    equal(f'{name}: append and prepend', b'<value>', client.get('k'))
-    version = client.gets('k')[1]
-    equal(f'{name}: cas', (True, False), (client.cas('k', 'x', version, noreply=False), client.cas('k', 'y',
-                                                            version, noreply=False)))
-    equal(f'{name}: add and replace', (False, True, True, False),
-          tuple(call(key, 'z', noreply=False) for call in (client.add, client.replace) for key in
-                (('k', 'new') if call == client.add else ('new', 'none'))))
-    equal(f'{name}: touch', (True, False), (client.touch('k', 50, noreply=False), client.touch('none', 50,
-                                                            noreply=False)))
-    equal(f'{name}: delete', (True, False), (client.delete('k', noreply=False), client.delete('k',
-                                                            noreply=False)))
-    client.delete_many(['a', 'b'])
-    equal(f'{name}: delete_many', {}, client.get_many(['a', 'b']))
-    on('put', 'ours', 'from hbctl')
-    equal(f'{name}: get of what hbctl has put', b'from hbctl', client.get('ours'))
-    true(f'{name}: version', client.version() if hasattr(client, 'version') else True)
-    client.set('large', b'x' * 500000)
-    equal(f'{name}: a value of 500,000 bytes', b'x' * 500000, client.get('large'))
-    client.close()
 
 # pylibmc, and python3-memcache: they store numbers, texts and objects, by flags
 for name, client in (('pylibmc', pylibmc.Client([server.path], behaviors={'cas': True})),

@@ -25,11 +25,10 @@ trim() {
 	gather
 }
 
-# add_modules - install clients from npm. Its own clients speak the binary protocol or the text protocol.
+# add_modules - install the client from npm that examples/serve/counter.js uses.
 add_modules() {
 	command -v npm >/dev/null || "$tests/need.sh" npm
-	npm install --silent --ignore-scripts --no-audit --no-fund --prefix "$work/npm" \
-		memcached memcache-client memjs
+	npm install --silent --ignore-scripts --no-audit --no-fund --prefix "$work/npm" memcached
 	mkdir -p "$work/root/usr/share/npm"
 	mv "$work/npm/node_modules" "$work/root/usr/share/npm"
 	rm -rf "$work/npm"

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from serve import DIRECTORY, Connection, Server, at_last, entry, equal, finish, hbctl, make_belt, result, true
+from serve import DIRECTORY, Connection, Server, at_last, entry, equal, finish, hbctl, make_belt, true
 
 on = make_belt('main', '--ttl', '5m')
 server = Server()
@@ -71,11 +71,8 @@ equal('get returns an entry 1 ms before its deadline', 'VALUE k 0 1 v END', clie
 equal('mg t returns 1 if 1 ms is left', 'HD t1', client.ask('mg k t'))
 on('advance', '1ms')
 equal('get misses an entry at its deadline', 'END', client.ask('get k'))
-client.set('n', '41', seconds=10)
 client.set('t', 'v', seconds=10, flags=7)
 on('advance', '3s')
-equal('incr adds', '42', client.ask('incr n 1'))
-equal('incr keeps the deadline', 7000, left('n'))
 on('put', '--', 'below', '-5')
 for request in ('incr below 9', 'decr below 1'):
     equal(f'{request} of a number below 0 that hbctl has put',
@@ -84,20 +81,8 @@ equal('a refused incr leaves the number', '-5', on('get', 'below'))
 client.ask('append t 0 0 1', 'w')
 equal('append keeps the deadline', 7000, left('t'))
 equal('append keeps the flags', 7, entry(on, 't').get('flags'))
-client.ask('touch t 100')
-equal('touch sets the time-to-live', 100000, left('t'))
-client.ask('gat 200 t')
-equal('gat sets the time-to-live', 200000, left('t'))
-client.ask('mg t T300')
-equal('mg T sets the time-to-live', 300000, left('t'))
-client.ask('touch t 0')
-equal('touch 0 takes the deadline away', None, left('t'))
-client.ask('touch t -1')
-equal('a negative touch removes the entry', {}, entry(on, 't'))
 client.set('k', 'v', seconds=int(time.time()) + 5000)
 true('a Unix time is turned into a time-to-live', 4990000 < left('k') <= 5000000, f'found {left("k")} ms')
-client.set('k', 'v', seconds=-1)
-equal('a set with a negative exptime removes the entry', {}, entry(on, 'k'))
 client.set('k', 'v')
 on('put', 'k', 'v', '--ttl', '90s')
 equal('mg t returns the time-to-live of an entry of hbctl', 'HD t90', client.ask('mg k t'))
@@ -145,31 +130,6 @@ at_once((200, ('append text 0 0 1', 'a'), 'STORED'.__eq__), (200, ('prepend text
 text = on('get', 'text')
 equal('append and prepend at once: each succeeds', [], wrong)
 equal('append and prepend at once: each byte has its place', 'b' * 200 + 'a' * 200, text)
-client.set('n', '0')
-counted = []
-
-
-def count_by_cas():
-    """Add 1 a hundred times, by gets and cas."""
-    connection = Connection(server.path)
-    tries = 0
-    for _ in range(100):
-        while True:
-            tries += 1
-            _, _, flags, length, version, value, _ = connection.ask('gets n').split()
-            value = str(int(value) + 1)
-            if connection.ask(f'cas n {flags} 0 {len(value)} {version}', value) == 'STORED':
-                break
-    counted.append(tries)
-
-
-counters = [threading.Thread(target=count_by_cas) for _ in range(3)]
-for counter in counters:
-    counter.start()
-for counter in counters:
-    counter.join()
-equal('three clients that count by gets and cas lose nothing', '300', on('get', 'n'))
-
 # Fill leases
 client.ask('flush_all')
 won = client.ask('mg page N30 c v').split()
@@ -182,25 +142,6 @@ token = next(word[1:] for word in won if word[0] == 'c')
 equal("the winner's ms stores", 'HD', client.ask(f'ms page 5 C{token} T100', 'value'))
 equal('hbctl get --fill waits for the winner, and prints its value', b'value', filler.communicate()[0])
 equal('the value of the winner has its time-to-live', 100000, left('page'))
-won = client.ask('mg late2 N30 c').split()
-token = next(word[1:] for word in won if word[0] == 'c')
-on('rm', 'late2', status=None)
-found = client.ask(f'ms late2 5 C{token}', 'value')
-true("the winner's ms after a remove by hbctl does not store", found in ('NF', 'EX'), found)
-equal('after a remove by hbctl the key is not there', {}, entry(on, 'late2'))
-won = client.ask('mg late3 N30 c').split()
-token = next(word[1:] for word in won if word[0] == 'c')
-other.ask('delete late3')
-found = client.ask(f'ms late3 5 C{token}', 'value')
-true("the winner's ms after a delete by another client does not store", found in ('NF', 'EX'), found)
-equal('after a delete by another client the key is not there', 'END', other.ask('get late3'))
-won = client.ask('mg late4 N30 c').split()
-token = next(word[1:] for word in won if word[0] == 'c')
-on('advance', '31s')
-equal('after the time of N another client wins', 'W', other.ask('mg late4 N30').split()[-1])
-found = client.ask(f'ms late4 5 C{token}', 'value')
-true('after the time of N the winner cannot store', found in ('NF', 'EX'), found)
-on('advance', '31s')
 begun = f'{DIRECTORY}/begun'
 filler = subprocess.Popen(['hbctl', '-b', 'main', 'get', 'made', '--fill', '--', 'sh', '-c',
                            f'touch {begun}; read -r x; printf made'], stdin=subprocess.PIPE,
@@ -210,42 +151,7 @@ equal('mg N loses while hbctl get --fill runs its command', 'Z', client.ask('mg 
 filler.communicate(b'\n')
 equal('get returns what the command of hbctl get --fill has made', 'VALUE made 0 4 made END', client.ask('get made'))
 
-# Stale values
-graceful = make_belt('graceful', '--grace', '60s', '--ttl', '5m')
-with_grace = Server(belt='graceful')
-client = with_grace.connect()
-other = with_grace.connect()
-client.set('k', 'old')
-equal('md I expires an entry', 'HD', client.ask('md k I'))
-equal('get misses an entry that md I has expired', 'END', client.ask('get k'))
-equal('the first mg N of an expired entry gets the stale value and wins', {'VA', '3', 'old', 'W', 'X'},
-      set(client.ask('mg k v N30').split()))
-equal('the next mg N of an expired entry gets the stale value and does not win', {'VA', '3', 'old', 'Z', 'X'},
-      set(other.ask('mg k v N30').split()))
-client.set('k', 'new')
-equal('after a set nothing is stale', 'VA 3 new', other.ask('mg k v'))
-client.set('r', 'old', seconds=100)
-equal('mg R of a value with more time left returns it alone', 'VA 3 t100 old', client.ask('mg r v t R50'))
-graceful('advance', '60s')
-equal('mg R of a value with less time left wins', {'VA', '3', 'old', 'W'},
-      set(client.ask('mg r v R50').split()))
-equal('the next mg R of this value does not win', {'VA', '3', 'old', 'Z'}, set(other.ask('mg r v R50').split()))
-with_grace.stop('grace')
-client = server.connect()
-
 # Values that cannot be stored
-full = make_belt('full', '--max-entries', 2)
-refusing = Server(belt='full')
-client = refusing.connect()
-client.set('a', '1')
-client.set('b', '1')
-equal('set on a full belt says so', 'SERVER_ERROR out of memory storing object', client.set('c', '1'))
-equal('set of a key that is there works on a belt with max_entries', 'STORED', client.set('a', '2'))
-equal('add on a full belt says so', 'SERVER_ERROR out of memory storing object', client.ask('add c 0 0 1',
-                                                            '1'))
-equal('ms on a full belt says so', 'SERVER_ERROR out of memory storing object', client.ask('ms c 1', '1'))
-equal('the other entries are there', 'VALUE a 0 1 2 VALUE b 0 1 1 END', client.ask('get a b c'))
-refusing.stop('full')
 small = make_belt('small', '--max-bytes', '64K')
 refusing = Server(belt='small')
 client = refusing.connect()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""others.t - clients in PHP, for Node.js and in Go, and the examples for PHP and nginx, with hbserve."""
+"""others.t - a client in Go, and the examples for Node.js, Go, PHP and nginx, with hbserve. Clients: newest/clients."""
 
 import http.client
 import http.server
@@ -29,9 +29,6 @@ modules = {**os.environ, 'NODE_PATH': '/usr/share/npm/node_modules'}
 on = make_belt('main', '--ttl', '5m')
 server = Server('-l', '127.0.0.1', '-p', 11211)
 server.accepts(('127.0.0.1', 11211))
-equal("npm's memcached and memcache-client work, and memjs is refused", (0, ''),
-      run('node', f'{ours}/client.js', '11211', env=modules))
-true('the log says why memjs is refused', 'binary' in server.said(), server.said())
 equal('gomemcache works', (0, ''), run('/payload/goclient', server.path))
 
 # examples/serve/counter.js and counter.go
@@ -47,23 +44,6 @@ equal('counter.go: makes the report after 60 s', (0, 'visit 3\nreport (made): 3 
 equal('counter.js: gets the report that is there', (0, 'visit 4\nreport (cached): 3 visits\n'),
       run(*counter, env=modules))
 
-# PHP
-found = run('php', '-r', f"""
-$m = new Memcached();
-$m->addServer('{server.path}', 0);
-$m->flush();
-var_dump($m->set('k', ['name' => 'Ann'], 100), $m->get('k')['name'], $m->get('none'));
-$m->set('n', 40);
-var_dump($m->increment('n', 2), $m->decrement('n', 50), $m->setMulti(['a' => 1, 'b' => 2]));
-var_dump(count($m->getMulti(['a', 'b', 'c'])));
-$found = $m->get('a', null, Memcached::GET_EXTENDED);
-var_dump($m->cas($found['cas'], 'a', 5), $m->cas($found['cas'], 'a', 6), $m->add('a', 1), $m->touch('a', 50));
-var_dump($m->delete('a'), $m->delete('a'));
-""")
-equal('php-memcached works', (0, ' '.join((
-    'bool(true)', 'string(3) "Ann"', 'bool(false)', 'int(42)', 'int(0)', 'bool(true)', 'int(2)', 'bool(true)',
-    'bool(false)', 'bool(false)', 'bool(true)', 'bool(true)', 'bool(false)'))), (found[0],
-                                                            ' '.join(found[1].split('\n')).strip()))
 server.stop('clients')
 
 # examples/serve/session.php
