@@ -172,50 +172,17 @@ ends 'get --fill --wait gets the fill lease when that of another ends' "$waiter"
 	"'k' in belt 'w' is yours *"
 on put k 1
 
-# Ahead of the deadline
-belt ahead --ttl 100s --buckets 11
-on put k 1
-on advance 80s
-value 'get --fill --ahead 10s with 20 s left prints the value without the fill lease' 1 \
-	on get k --fill --ahead 10s
-value 'get --fill --ahead 10% with 20% left prints the value without the fill lease' 1 \
-	on get k --fill --ahead 10%
-run on get k --fill --ahead 30s
-printf 1 >"$temporary/wanted"
-result 'get --fill --ahead 30s with 20 s left prints the value and gets the fill lease' \
-	"$(check_status 0; same
-	check_error "'k' in belt 'ahead' is yours *")"
-value 'a second get --fill --ahead prints the value without the fill lease' 1 \
-	on get k --fill --ahead 30s
-on put k 2
-value 'a put ahead of the deadline gives the entry its full ttl again' 2 on get k --fill --ahead 30%
-on advance 80s
-is_json 'get --fill --ahead 30% --json with 20% left prints granted true' 0 \
-	'{"key":"k","version":N,"flags":0,"ttl_ms":20000,"value_len":1,"value":"2","stale":false,"granted":true,"token":N}' \
-	"'k' in belt 'ahead' is yours *" on get k --fill --ahead 30% --json
-value 'a second get --fill --ahead 30% prints the value without the fill lease' 2 \
-	on get k --fill --ahead 30%
-
 # Stale values
 belt old --ttl 100s --buckets 11 --grace 1m
 on put k before
 on advance 101s
-is 'get without --fill of an expired key in its grace time exits with 1' 1 '' \
-	"there is no entry 'k' *" on get k
 run on get k --fill --lease 1h --stale
 printf before >"$temporary/wanted"
 result 'get --fill --stale prints the expired value and gets the fill lease' "$(check_status 0; same
 	check_error "'k' in belt 'old' is yours *")"
-value 'a second get --fill --stale prints the expired value without the fill lease' before \
-	on get k --fill --stale
 is_json 'get --fill --stale --json prints stale true' 0 \
 	'{"key":"k","version":N,"flags":0,"ttl_ms":0,"value_len":6,"value":"before","stale":true,"granted":false}' \
 	'' on get k --fill --stale --json
-is 'get --fill without --stale of an expired key exits with 5' 5 '' 'another caller *' \
-	on get k --fill
-on put k after
-value 'get --fill --stale prints the new value once it is put' after on get k --fill --stale
-on rm k
 
 # Removed values that stay
 on load <<-'EOF'

@@ -13,11 +13,6 @@ set -u
 max=9223372036854775807
 min=-9223372036854775808
 
-# left KEY - print the time left of an entry, milliseconds
-left() {
-	on has "$1" --json | sed 's/.*"ttl_ms":\([a-z0-9]*\).*/\1/'
-}
-
 belt main --ttl 5m --buckets 6
 
 # Sums
@@ -57,15 +52,6 @@ is 'incr beyond 2^63 - 1 exits with 1' 1 '' \
 # Initial values
 is 'incr --initial 100 of a missing key prints 101' 0 101 '' on incr i --initial 100
 is 'incr takes a negative --initial' 0 -8 '' on incr j -3 --initial -5
-
-# Times-to-live
-is 'incr --ttl of a missing key prints 1' 0 1 '' on incr w --ttl 1m
-result 'incr --ttl gives a new entry this time-to-live' "$([ "$(left w)" = 60000 ] || left w)"
-is 'incr without --ttl of a missing key prints 1' 0 1 '' on incr d
-result 'incr without --ttl gives a new entry the ttl of the belt' \
-	"$([ "$(left d)" = 300000 ] || left d)"
-is 'incr --ttl never of a missing key prints 1' 0 1 '' on incr e --ttl never
-result 'incr --ttl never makes an entry without a deadline' "$([ "$(left e)" = null ] || left e)"
 
 # Least sums
 on put n 3

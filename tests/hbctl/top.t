@@ -158,18 +158,6 @@ odd\xff
 default
 events
 kkkkkkkkkkkkk~' '' belts see "$ready" type s see 'by ENTRIES' print type q end
-is 'top sorts by the use of the limit' 0 'full
-alpha
-default
-events
-kkkkkkkkkkkkk~
-odd\xff' '' belts see "$ready" type sss see 'by LIM%' print type q end
-is 'top sorts by queued events' 0 'events
-alpha
-default
-full
-kkkkkkkkkkkkk~
-odd\xff' '' belts see "$ready" type SSS see 'by QUEUE' print type q end
 is 'top sorts by name again after all other columns' 0 'alpha
 default
 events

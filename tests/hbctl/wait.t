@@ -204,17 +204,4 @@ is 'user nobody: wait without the right to read exits with 3' 3 '' \
 	nobody -b hidden wait a
 chmod 600 /dev/hashbelt
 
-# A put and a wait at the same time: the wait ends in either order.
-belt many
-for round in $(seq 60); do
-	on wait "race.$round" --timeout 1m >"$temporary/race.$round" 2>&1 &
-	on put "race.$round" "$round"
-done
-wait
-for round in $(seq 60); do
-	cat "$temporary/race.$round"
-done >"$temporary/out"
-seq 60 | sed "s/.*/race.&${tab}&/" >"$temporary/wanted"
-result 'wait misses no put that comes at the same time' "$(same)"
-result 'no request is left after 60 concurrent waits' "$(holds requests 0 || on info --json)"
 finish
