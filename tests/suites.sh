@@ -721,7 +721,7 @@ suite_confined() {
 		bail_out confined "$logs/confined.log" "no payload for the tests of confinement"
 		return
 	}
-	guest confined "" tests/confined/container.t tests/confined/lockdown.t
+	guest confined "" tests/confined/lockdown.t
 	for level in integrity confidentiality; do
 		one "confined/argument-$level" "$tests/vm/run.sh" --append "lockdown=$level" \
 			"$payload" sh ./tests/confined/lockdown.t $level
