@@ -290,6 +290,12 @@ static const struct {
 	  DELETES },
 	{ "local key, id = KEYS[1], ARGV[1] return 0", NULL },
 	{ "local k=KEYS[1] local k=KEYS[2] return k", "return KEYS[2]" },
+	{ "local k = KEYS[1] local x = k redis.call('del', x) return 0",
+	  "local$a=KEYS[1]redis.call(\"del\",x)return 0" },
+	{ "local x = KEYS[redis.call('incr', KEYS[2])] return 0",
+	  "local$a=KEYS[redis.call(\"incr\",KEYS[2])]return 0" },
+	{ "local v = redis.call('get', redis.call('set', KEYS[1], ARGV[1])) return 0",
+	  "local$a=redis.call(\"get\",redis.call(\"set\",KEYS[1],ARGV[1]))return 0" },
 	{ "local t = tonumber(ARGV[2])\n"
 	  TEXT_IF "redis.call('pexpire', KEYS[1], t) return 1 else return 0 end", RENEWS },
 	{ "local key = KEYS[1] local n = redis.call('INCR', key)\n"

@@ -8,9 +8,11 @@
  * GET would be moved to a later place by that. So a known form has it once, and no call before it.
  */
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "array_size.h"
 #include "form.h"
 
 /* Local variables of a script. */
@@ -166,13 +168,19 @@ static void put_token(struct form *form)
 		put(form, form->token.at, form->token.len);
 }
 
-/* Whether the form from @from on is what takes the place of a variable. */
+/* Whether the form from @from on is what takes the place of a variable: that alone. */
 static bool is_value(const struct form *form, size_t from)
 {
-	const char *value = form->to + from;
+	static const char * const values[] = {
+		"KEYS\\[[1-9]]", "ARGV\\[[1-9]]", "tonumber(ARGV\\[[1-9]])",
+		"redis.call(\"get\",KEYS\\[[1-9]])",
+	};
+	unsigned int i;
 
-	return !strncmp(value, "KEYS[", 5) || !strncmp(value, "ARGV[", 5) ||
-	       !strncmp(value, "tonumber(ARGV[", 14) || !strncmp(value, "redis.call(\"get\",", 17);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		if (!fnmatch(values[i], form->to + from, 0))
+			return true;
+	return false;
 }
 
 /* Puts the tokens up to the one that ends a bracket. False: the text has ended. */
