@@ -109,8 +109,7 @@ static struct learned {
 	char digest[DIGITS + 1];
 	const struct script *script;
 } learned[LEARNED];
-static unsigned int learned_next;
-/* For both. Inside no other lock. */
+/* Inside no other lock. */
 static pthread_mutex_t learned_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The digest of a text, in small letters. */
@@ -124,15 +123,27 @@ static void digest_of(const struct word *text, char *digest)
 		sprintf(digest + 2 * i, "%02x", bytes[i]);
 }
 
+/* The only place that a digest may have. */
+static struct learned *place_of(const char *digest)
+{
+	unsigned int hash = 0, i;
+
+	for (i = 0; i < 8; i++)
+		hash = hash * 33 + (digest[i] | 0x20);
+	return &learned[hash % LEARNED];
+}
+
 static const struct script *find_learned(const struct word *digest)
 {
 	const struct script *script = NULL;
-	unsigned int i;
+	const struct learned *place;
 
+	if (digest->len != DIGITS)
+		return NULL;
+	place = place_of(digest->at);
 	pthread_mutex_lock(&learned_lock);
-	for (i = 0; i < LEARNED && !script; i++)
-		if (learned[i].script && redis_is(digest, learned[i].digest))
-			script = learned[i].script;
+	if (place->script && redis_is(digest, place->digest))
+		script = place->script;
 	pthread_mutex_unlock(&learned_lock);
 	return script;
 }
@@ -147,13 +158,14 @@ static const struct script *find_script(const struct word *digest)
 	return find_learned(digest);
 }
 
-/* Keeps the digest of a text, in the place of the oldest one. */
+/* Keeps the digest of a text, in the place of another one. */
 static void learn(const char *digest, const struct script *script)
 {
+	struct learned *place = place_of(digest);
+
 	pthread_mutex_lock(&learned_lock);
-	strcpy(learned[learned_next].digest, digest);
-	learned[learned_next].script = script;
-	learned_next = (learned_next + 1) % LEARNED;
+	strcpy(place->digest, digest);
+	place->script = script;
 	pthread_mutex_unlock(&learned_lock);
 }
 
