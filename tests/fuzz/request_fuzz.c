@@ -81,6 +81,9 @@ static void check_part(const uint8_t *data, size_t part, size_t size)
 	case PARSED_CLOSE:
 		must_be(part > 1024, "only a long line is given up before its end");
 		break;
+	case PARSED_LATER:
+		must_be(false, "a request of memcached waits for no batch");
+		break;
 	}
 	free(text);
 }

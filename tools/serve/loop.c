@@ -2,7 +2,8 @@
 /*
  * The threads of hbserve. The first thread accepts clients, in a loop of libevent, and hands each
  * to the next worker. A worker serves its clients in a loop of its own, that of poller.c. Workers
- * share nothing but the queue in which they get clients, and counters.
+ * share the queue in which they get clients, counters, the feed, the digests of scripts, and the
+ * bound on messages.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -156,12 +157,12 @@ static void wake(int fd)
 		return;
 }
 
-static void drain(int fd)
+/* Takes what an eventfd or a timerfd has counted. False: it has counted nothing. */
+static bool drain(int fd)
 {
 	uint64_t sum;
 
-	if (read(fd, &sum, sizeof(sum)) < 0)
-		return;
+	return read(fd, &sum, sizeof(sum)) >= 0;
 }
 
 /* Calls of requests into the server, in the threads of workers */
@@ -188,8 +189,8 @@ static void on_clear(struct source *source, uint32_t events)
 	struct thread *thread = source->owner;
 
 	(void)events;
-	drain(source->fd);
-	if (thread->clear_number == READ(thread->loop->clears))
+	/* A request that came with the event may have set the timer anew. */
+	if (drain(source->fd) && thread->clear_number == READ(thread->loop->clears))
 		belt_clear(belts_default(thread->worker.service.belts));
 }
 

@@ -15,7 +15,7 @@ static size_t all;
 static char *get_memory(const struct pushes *pushes, size_t size)
 {
 	size_t sum = __atomic_add_fetch(&all, size - pushes->size, __ATOMIC_RELAXED);
-	bool fits = sum <= PUSHES_ALL_MAX || size <= PUSHES_LITTLE || size < pushes->size;
+	bool fits = sum <= PUSHES_ALL_MAX || size <= PUSHES_LITTLE;
 	char *bytes = fits ? malloc(size) : NULL;
 
 	if (!bytes)
