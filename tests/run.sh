@@ -13,7 +13,7 @@
 #	--list		with one of these: print the programs of each suite, and run none
 #
 # ONLY="NAME..." in the environment selects suites of the set, "device kunit"; programs of the suites,
-# "rights_test churn trace.t"; and cases and suites of KUnit, "hashbelt_wheel touch_makes_no_version". A
+# "rights_test churn trace.t"; and cases and suites of KUnit, "hashbelt_wheel a_late_drain_finds_every_node". A
 # name stands for the program with any arguments, in 64 and 32 bits; "stress:2:8000" and
 # "rights_test-32" stand for one of these. Each failure comes with the command that runs it alone.
 #

@@ -19,7 +19,7 @@ python=python3,python3-pytest,python3-gevent,python3-eventlet
 frameworks=python3-django,python3-cachelib,python3-limits,python3-dogpile.cache
 flask=python3-flask-caching,python3-flask-limiter
 hbctl=libinih1,libsmartcols1,libncursesw6	# what hbctl needs
-developed=libc6-dev,libjson-c-dev,libncurses-dev,libinih-dev,libsmartcols-dev,libevent-dev,libssl-dev,libsystemd-dev
+developed=libc6-dev,libncurses-dev,libinih-dev,libsmartcols-dev,libevent-dev,libssl-dev,libsystemd-dev
 later=python3,python3-pytest,python3-django,python3-flask-session,python3-msgspec
 servers=gunicorn,python3-fastapi,python3-uvicorn,$flask
 
