@@ -150,7 +150,7 @@ def read_dialogue(file: str, name: bytes, lines: list[tuple[int, bytes]], row: O
             continue
         parts = [(sign, rest)]
         if sign == '>' and b' => ' in rest:
-            parts = list(zip('><', rest.split(b' => ')))
+            parts = list(zip('><', rest.split(b' => ', 1)))
         for sign, rest in parts:
             tokens = tokenize(rest, b'\r\n' if sign in '<>' else b'')
             if tokens is None:
