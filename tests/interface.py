@@ -268,7 +268,6 @@ def changed():
         elif present[row] != value and not GROWS.fullmatch(row) and '?' not in present[row]:
             yield f'{place}: {row} is {present[row]}, and {value} in {at}: it must not change'
 
-
     present = set(library())
     for number, line in enumerate(read(RECORD).splitlines(), 1):
         if line not in present and not line.startswith('#'):
