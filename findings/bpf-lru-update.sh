@@ -83,7 +83,7 @@ for release in bookworm=6.1um4+b13 sid=7.2um1; do
 	root=$work/${release%%=*}
 	mmdebstrap --quiet --variant=extract --include="user-mode-linux=${release#*=}" --aptopt='Acquire::Check-Valid-Until "false"' \
 		--aptopt='APT::Install-Recommends "false"' "${release%%=*}" "$root" "$mirror" 2>"$work/log" || {
-		cat "$work/log"
+		cat "$work/log" >&2
 		exit 1
 	}
 	[ -e "$root/lib64" ] || ln -s usr/lib64 "$root/lib64"

@@ -73,5 +73,6 @@ for release in bookworm=3.4.23-4+b4 sid=3.5.30-2; do
 	wait $server 2>"$work/log" || true
 	server=
 	echo "etcd ${version%%-*}: $before of 20 s remain before the restart, and $after after it"
-	[ "$before" -lt 11 ] && [ "$after" -gt "$((before + 5))" ]
+	[ "$before" -lt 11 ]
+	[ "$after" -gt "$((before + 5))" ]
 done
