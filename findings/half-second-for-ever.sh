@@ -20,7 +20,7 @@ trap '[ -z "$servers" ] || kill $servers 2>/dev/null; rm -rf "$work"' EXIT
 # shellcheck disable=SC2016 # for apt-get
 mirror=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian //p' | head -n 1)
 root=$work/root
-mmdebstrap --quiet --variant=extract --include=redis-tools,memcached,ruby,ruby-dalli \
+mmdebstrap --quiet --variant=extract --include=redis-tools=5:7.0.15-1~deb12u7,memcached=1.6.18-1,ruby,ruby-dalli=3.0.6-1.1 \
 	--aptopt='APT::Install-Recommends "false"' bookworm "$root" "$mirror" 2>"$work/log" || {
 	cat "$work/log"
 	exit 1
@@ -90,6 +90,8 @@ done
 	timeout 60 node "$work/limit.mjs" "$work/socket" $port
 	timeout 60 chroot "$root" /usr/bin/ruby /tmp/dalli.rb $port
 } >"$work/found"
+(run redis-check-rdb --version) | cut -d ' ' -f 1-3
+(run memcached --version)
 echo "Three seconds after a put for half a second:"
 cat "$work/found"
 cat >"$work/expected" <<'END'

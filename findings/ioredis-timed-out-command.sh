@@ -19,8 +19,8 @@ trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 # shellcheck disable=SC2016 # for apt-get
 mirror=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian //p' | head -n 1)
 root=$work/root
-mmdebstrap --quiet --variant=extract --include=redis-tools --aptopt='APT::Install-Recommends "false"' bookworm "$root" \
-	"$mirror" 2>"$work/log" || {
+mmdebstrap --quiet --variant=extract --include=redis-tools=5:7.0.15-1~deb12u7 \
+	--aptopt='APT::Install-Recommends "false"' bookworm "$root" "$mirror" 2>"$work/log" || {
 	cat "$work/log"
 	exit 1
 }
@@ -73,6 +73,8 @@ done
 	"$root/usr/bin/redis-check-rdb" --port 0 --unixsocket "$work/socket" --save '' --dir "$work" >"$work/log" &
 server=$!
 wait $client
+"$loader" --argv0 redis-server --library-path "$root/usr/lib/x86_64-linux-gnu:$root/lib/x86_64-linux-gnu" \
+	"$root/usr/bin/redis-check-rdb" --version | cut -d ' ' -f 1-3
 cat "$work/found"
 cat >"$work/expected" <<'END'
 ioredis: the command is rejected, and the lock is then held
