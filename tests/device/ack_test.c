@@ -485,7 +485,6 @@ int main(void)
 	__u64 before = get_parameter("used_bytes");
 	enum point point;
 
-	alarm(600);
 	test_flags();
 	test_partly();
 	test_settled();

@@ -270,7 +270,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	test_how();
 	test_batch();
 	test_lost();

@@ -282,7 +282,6 @@ int main(void)
 	struct rlimit files = { 2 * MANY, 2 * MANY };
 	unsigned int i;
 
-	alarm(300);
 	before = get_parameter("used_bytes");
 	max_bytes = get_parameter("max_bytes");
 	user_max_bytes = get_parameter("user_max_bytes");

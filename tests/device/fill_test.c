@@ -530,7 +530,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	test_item();
 	test_waiting();
 	test_batch_late();

@@ -355,7 +355,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	crowd = shared_memory(sizeof(*crowd));
 	test_refused(0, "reject");
 	test_refused(HASHBELT_EVICT, "evict");

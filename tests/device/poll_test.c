@@ -193,7 +193,6 @@ int main(int argc, char **argv)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	idle = argc > 1 ? (unsigned int)atoi(argv[1]) : scaled_from(2000, IDLE_MAX);
 	test_bound(0, "level-triggered");
 	test_bound(EPOLLET, "edge-triggered");

@@ -191,7 +191,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	test_untold();
 	test_failed_read(0, "without acknowledging");
 	test_failed_read(HASHBELT_WATCH_ACK, "acknowledging");

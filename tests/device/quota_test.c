@@ -1183,7 +1183,6 @@ int main(void)
 	__u64 before = get_parameter("used_bytes"), was[ARRAY_SIZE(names)];
 	unsigned int i;
 
-	alarm(600);
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		was[i] = get_parameter(names[i]);
 	is_int(was[2], 131072, "max_belts is 131072 by default");

@@ -271,7 +271,6 @@ static void test_ring(void)
 
 int main(void)
 {
-	alarm(1200);
 	test_one_event();
 	test_parts();
 	test_pages();

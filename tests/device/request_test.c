@@ -282,7 +282,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	test_key_bytes();
 	test_many();
 	test_pressure();

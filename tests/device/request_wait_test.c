@@ -622,7 +622,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	test_bad_buffer();
 	test_wakers();
 	test_poll();

@@ -506,7 +506,6 @@ int main(void)
 	__u64 before = get_parameter("used_bytes");
 	unsigned int i;
 
-	alarm(900);
 	churn = shared_memory(sizeof(*churn));
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
 		test_field(fields[i].name, fields[i].field);

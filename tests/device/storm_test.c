@@ -495,7 +495,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	ledger = shared_memory(sizeof(*ledger));
 	test_killed();
 	test_woken(SIGKILL,

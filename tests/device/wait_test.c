@@ -522,7 +522,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(600);
 	ledger = shared_memory(sizeof(*ledger));
 	test_no_wait();
 	test_wakers();

@@ -231,7 +231,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		belts = strtoul(argv[1], NULL, 10) / CHUNK * CHUNK;
-	alarm(1200);
 	files.rlim_cur = belts;
 	files.rlim_max = belts;
 	if (setrlimit(RLIMIT_NOFILE, &files))

@@ -216,7 +216,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		belts = strtoul(argv[1], NULL, 10);
-	alarm(600);
 	files.rlim_cur = belts + 100;
 	files.rlim_max = belts + 100;
 	alices = calloc(belts, sizeof(*alices));

@@ -145,7 +145,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		entries = strtoul(argv[1], NULL, 10) / (2 * BATCH) * (2 * BATCH);
-	alarm(1200);
 	slab_caches(&before[1]);
 	set_number("max_bytes", 1ULL << 40);
 	seconds();

@@ -135,7 +135,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		mappings = strtoul(argv[1], NULL, 10);
-	alarm(600);
 	child = start(end_belt, end);
 	if (!at_last(is_mapped, end))
 		bail_out("there are no %u mappings", mappings);

@@ -480,7 +480,6 @@ static void test_open(void)
 
 int main(void)
 {
-	alarm(600);
 	users = shared_memory(sizeof(*users));
 	test_open();
 	is_errno(unload(), 0, "the module can be removed when all descriptors are closed");

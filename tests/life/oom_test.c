@@ -371,7 +371,6 @@ int main(void)
 {
 	__u64 limit = get_parameter("max_bytes");
 
-	alarm(600);
 	putters = shared_memory(PUTTERS * sizeof(*putters));
 	stop = shared_memory(sizeof(*stop));
 	set_number("max_bytes", 1ULL << 40);

@@ -260,7 +260,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		descriptors = strtoul(argv[1], NULL, 10);
-	alarm(600);
 	/* A timer of Bob's is on time. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	polled = new_polled(descriptors);

@@ -211,7 +211,6 @@ int main(void)
 	char mask[32] = "";
 	FILE *file;
 
-	alarm(300);
 	ok(write_line(THROTTLE "period_us", "1000000") &&
 	   write_line(THROTTLE "runtime_us", "950000"),
 	   "real-time threads are given 95 %% of each second");

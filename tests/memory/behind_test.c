@@ -214,7 +214,6 @@ int main(void)
 	struct rlimit files = { 2 * MANY, 2 * MANY };
 	unsigned int kind, i;
 
-	alarm(300);
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		bail_out("setrlimit: %s", strerror(errno));
 	drop_caches();

@@ -457,7 +457,6 @@ int main(int argc, char **argv)
 		       strerror(errno));
 		return 0;
 	}
-	alarm(300);
 	test_limit(putter, 100, HASHBELT_PINNED);
 	test_limit(putter, 3000, HASHBELT_PINNED);
 	test_limit(putter, 65536, HASHBELT_PINNED);

@@ -219,7 +219,6 @@ int main(void)
 	__u64 before = get_parameter("used_bytes"), limit = get_parameter("max_bytes");
 	enum phase phase;
 
-	alarm(900);
 	/* Per-CPU lists of free pages do not count as free memory: keep them short. */
 	if (!write_line(PAGELISTS, "100000"))
 		bail_out(PAGELISTS ": %s", strerror(errno));

@@ -188,7 +188,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	alarm(900);
 	test_course(false, "own keys");
 	test_course(true, "shared keys");
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");

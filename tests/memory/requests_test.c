@@ -250,7 +250,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		requests = strtoul(argv[1], NULL, 10);
-	alarm(900);
 	chmod(HASHBELT_DEVICE, 0666);
 	read_mask(mask, sizeof(mask));
 	confine_worker("1");

@@ -544,7 +544,6 @@ int main(void)
 {
 	unsigned int found[WAYS], i, sum = 0;
 
-	alarm(600);
 	/* The page after the buffer is unmapped. */
 	buffer = fresh_pages(ROOM + PAGE);
 	munmap(buffer + ROOM, PAGE);
