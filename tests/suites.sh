@@ -252,6 +252,14 @@ squeeze() (
 	guest "$name" "--memory $memory" "$@"
 )
 
+# slow NAME OPTIONS PROGRAM... - run programs in a guest that executes four million instructions in a second, as one
+# does on a busy machine: no result may depend on how much a processor gets done in a time.
+slow() {
+	slow_name=$1 slow_options=$2
+	shift 2
+	guest "$slow_name" "$slow_options --count-instructions --shift 8 --append nosoftlockup" "$@"
+}
+
 # Guests with much memory and with little, and guests that count instructions.
 suite_memory() {
 	guest memory "--memory 2048" memory/cgroup_test \
@@ -259,17 +267,16 @@ suite_memory() {
 		memory/requests_test memory/behind_test memory/allocator_test
 	guest shrink "--cpus 4" memory/shrink_test
 	squeeze squeeze 320 memory/squeeze_test memory/wipe_test
+	slow slow-memory "--memory 2048" memory/behind_test
 	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
 		memory/drain_test memory/evict_test memory/cost_test
 }
 
-# lockup NAME [OPTION]... - run lockup_test, in a guest in which two seconds are 8,000,000
-# instructions.
+# lockup NAME [OPTION]... - run lockup_test, for which two seconds are 8,000,000 instructions.
 lockup() {
 	locking=$1
 	shift
-	guest "$locking" "--count-instructions --shift 8 --append nosoftlockup $*" \
-		"life/lockup_test 100000"
+	slow "$locking" "$*" "life/lockup_test 100000"
 }
 
 # Guests that are short of memory or processor time, that sleep, or that have many objects.

@@ -41,12 +41,6 @@
 #define SHRINK_BATCH	16UL
 
 /*
- * Jiffies after which a call of the shrinker stops. Where one of 131,072 belts has all entries, it
- * would look at all belts for each batch, at 127 instructions a belt.
- */
-#define SHRINK_LASTS	DIV_ROUND_UP(HZ, 50)
-
-/*
  * Bytes that the shrinker has in limbo before direct reclaim waits for them to be freed, and for
  * how many jiffies at most. With 1 MiB, and waits of 50 ms whatever limbo does, a cgroup kept 65 of
  * 100 entries for which it had memory on Linux 6.1 (tests/memory/cgroup_test.c).
@@ -70,6 +64,14 @@
  * (tests/memory/evict_test.c).
  */
 #define COMPARE_MOST	64UL
+
+/*
+ * How often a call of the shrinker compares belts before it ends with the entries that it has. If
+ * the next ones are of one of 131,072 belts, it compares all of them, at 127 instructions a belt,
+ * for each batch. A bound in time would end calls without an entry on a slow machine, and the
+ * kernel would not call again (tests/memory/behind_test.c).
+ */
+#define COMPARE_ROUNDS	1024UL
 
 static struct shrinker *shrinker;
 static bool ready;	/* hb_marks is ready: before Linux 6.7 callbacks may come earlier */
@@ -116,24 +118,23 @@ static void walk(const struct shrink_control *control, list_lru_walk_cb visit, v
 
 /*
  * About so many entries: as many in each belt as in the next ones. Each belt that is taken out of
- * the list was added by a put; where time does not suffice for them, each belt left counts as an
- * entry.
+ * the list was added by a put. Belts that are added meanwhile count as an entry each.
  */
 static unsigned long shrink_count(struct shrinker *self, struct shrink_control *control)
 {
-	unsigned long until = jiffies + SHRINK_LASTS, belts;
 	struct sample counted = {};
+	unsigned long left, belts;
 
 	/* Pairs with the release in hb_shrink_init(). */
 	if (!smp_load_acquire(&ready))
 		return SHRINK_EMPTY;
-	do {
+	for (left = belts_of(control); left && !counted.belts; left -= min(left, COMPARE_MOST)) {
 		rcu_read_lock();
 		walk(control, count_belt, &counted);
 		rcu_read_unlock();
 		cond_resched();
-		belts = belts_of(control);
-	} while (!counted.belts && belts && time_before(jiffies, until));
+	}
+	belts = belts_of(control);
 	if (!belts)
 		return SHRINK_EMPTY;
 	return counted.belts ? div64_ul(counted.entries * belts, counted.belts) : belts;
@@ -142,13 +143,11 @@ static unsigned long shrink_count(struct shrinker *self, struct shrink_control *
 /**
  * struct comparison - for the belt whose next entry has the least time left
  * @class:	of that entry
- * @belts:	returned: number of belts, without those that were taken out of the list
  * @best:	returned: the belt, or NULL
  * @least:	returned: the time left, nanoseconds
  */
 struct comparison {
 	enum hb_class class;
-	unsigned long belts;
 	struct hashbelt_belt *best;
 	s64 least;
 };
@@ -159,19 +158,17 @@ static enum lru_status compare_belt(HB_LRU_WALK_ARGS)
 	struct hashbelt_belt *belt = mark->belt;
 	struct comparison *found = arg;
 	struct hb_search search = { .class = found->class };
-	enum lru_status status = LRU_ROTATE;
 	s64 left;
 
 	hb_search_shard(belt, &search);
 	left = search.least - hb_clock_now(&belt->clock);
-	if (search.least == HB_NOTHING || !hb_may_shrink(belt)) {
-		status = hb_mark_unlist(mark, list);
-	} else if (left < found->least) {
+	if (search.least == HB_NOTHING || !hb_may_shrink(belt))
+		return hb_mark_unlist(mark, list);
+	if (left < found->least) {
 		found->least = left;
 		found->best = belt;
 	}
-	found->belts += status == LRU_ROTATE;
-	return status;
+	return LRU_ROTATE;
 }
 
 /**
@@ -318,20 +315,22 @@ static bool has_enough(const struct shrink_control *control)
 
 /**
  * struct shrink - what a call of the shrinker has done
+ * @rounds:	how often it has compared belts
  * @entries:	number of entries that it has evicted
  * @bytes:	their sizes
  */
 struct shrink {
+	unsigned long rounds;
 	unsigned long entries;
 	size_t bytes;
 };
 
 /*
- * Evicts entries of a class from the best of the next belts, until @most are evicted. Return: the
- * number of belts that it has compared.
+ * Evicts entries of a class from the best of the next belts, until @most are evicted. A best belt
+ * that had none has exact bounds then, and is not found again. Return: whether there was a best.
  */
-static unsigned long shrink_next(const struct shrink_control *control, enum hb_class class,
-				 unsigned long most, struct shrink *shrink)
+static bool shrink_next(const struct shrink_control *control, enum hb_class class,
+			unsigned long most, struct shrink *shrink)
 {
 	struct comparison found = { .class = class, .least = S64_MAX };
 	unsigned int passes = HB_PASS_MOST;
@@ -347,35 +346,40 @@ static unsigned long shrink_next(const struct shrink_control *control, enum hb_c
 		shrink->bytes += size;
 	}
 	rcu_read_unlock();
-	return found.belts;
+	shrink->rounds++;
+	return found.best;
 }
 
-/* Evicts entries of a class until @most are evicted or jiffies are @until. */
+/*
+ * Evicts entries of a class until @most are evicted, no belt has one, or some are evicted and
+ * COMPARE_ROUNDS are over.
+ */
 static void shrink_class(const struct shrink_control *control, enum hb_class class,
-			 unsigned long most, unsigned long until, struct shrink *shrink)
+			 unsigned long most, struct shrink *shrink)
 {
-	unsigned long vain = 0, before, compared;
+	unsigned long left = belts_of(control), batch;
 
-	/* A belt that has no entry to evict has exact bounds then, and is not found again. */
-	while (shrink->entries < most && vain < belts_of(control) && time_before(jiffies, until)) {
-		before = shrink->entries;
-		compared = shrink_next(control, class, min(most, before + SHRINK_BATCH), shrink);
-		vain = shrink->entries == before ? vain + compared : 0;
+	while (left && shrink->entries < most &&
+	       (!shrink->entries || shrink->rounds < COMPARE_ROUNDS)) {
+		batch = min(most, shrink->entries + SHRINK_BATCH);
+		if (shrink_next(control, class, batch, shrink))
+			left = belts_of(control);
+		else
+			left -= min(left, COMPARE_MOST);
 		cond_resched();
 	}
 }
 
 static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *control)
 {
-	unsigned long most = control->nr_to_scan, until;
+	unsigned long most = control->nr_to_scan;
 	struct shrink shrink = {};
 
 	/* Entries that other tasks have evicted may be enough once they are freed. */
 	if (has_enough(control) || leaves_it_to_limbo(control, LIMBO_MUCH))
 		return SHRINK_STOP;
-	until = jiffies + SHRINK_LASTS;
-	shrink_class(control, HB_PLAIN, most, until, &shrink);
-	shrink_class(control, HB_LEASES, most, until, &shrink);
+	shrink_class(control, HB_PLAIN, most, &shrink);
+	shrink_class(control, HB_LEASES, most, &shrink);
 	hb_add_reclaimed_pages(DIV_ROUND_UP(shrink.bytes, PAGE_SIZE));
 	add_to_drain(shrink.bytes);
 	if (has_enough(control)) {

@@ -712,6 +712,19 @@ static void the_shrinker_counts_other_belts_each_time(struct kunit *test)
 	destroy_others(others, 128);
 }
 
+/* It takes up to 16 entries each time. */
+static void a_call_of_the_shrinker_compares_belts_1024_times(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct shrink_control control = { .nr_to_scan = 20000 };
+	unsigned int key;
+
+	for (key = 0; key < 17000; key++)
+		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 16384UL);
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 616UL);
+}
+
 /* A walk takes a belt out of the list that is emptied or pinned, and not while it has entries. */
 static void a_belt_is_listed_again_with_its_next_entry(struct kunit *test)
 {
@@ -1206,6 +1219,7 @@ static struct kunit_case evict_test_cases[] = {
 	KUNIT_CASE_PARAM(the_shrinker_counts_the_entries_behind_belts_with_nothing_to_take,
 			 behind_gen_params),
 	KUNIT_CASE(the_shrinker_counts_other_belts_each_time),
+	KUNIT_CASE(a_call_of_the_shrinker_compares_belts_1024_times),
 	KUNIT_CASE(a_belt_is_listed_again_with_its_next_entry),
 	KUNIT_CASE(the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts),
 	KUNIT_CASE(the_shrinker_skips_at_most_1024_entries_for_16),
