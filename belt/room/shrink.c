@@ -326,13 +326,15 @@ struct shrink {
 };
 
 /*
- * Evicts entries of a class from the best of the next belts, until @most are evicted. A best belt
- * that had none has exact bounds then, and is not found again. Return: whether there was a best.
+ * Evicts entries of a class from the best of the next belts, until @most are evicted. Return: the
+ * number of belts that need not be compared again: none if the best one had entries; that one if it
+ * had none, since its bounds are exact now; all that were compared if there was no best.
  */
-static bool shrink_next(const struct shrink_control *control, enum hb_class class,
-			unsigned long most, struct shrink *shrink)
+static unsigned long shrink_next(const struct shrink_control *control, enum hb_class class,
+				 unsigned long most, struct shrink *shrink)
 {
 	struct comparison found = { .class = class, .least = S64_MAX };
+	unsigned long before = shrink->entries;
 	unsigned int passes = HB_PASS_MOST;
 	size_t size;
 
@@ -347,7 +349,9 @@ static bool shrink_next(const struct shrink_control *control, enum hb_class clas
 	}
 	rcu_read_unlock();
 	shrink->rounds++;
-	return found.best;
+	if (shrink->entries > before)
+		return 0;
+	return found.best ? 1 : COMPARE_MOST;
 }
 
 /*
@@ -357,15 +361,13 @@ static bool shrink_next(const struct shrink_control *control, enum hb_class clas
 static void shrink_class(const struct shrink_control *control, enum hb_class class,
 			 unsigned long most, struct shrink *shrink)
 {
-	unsigned long left = belts_of(control), batch;
+	unsigned long left = belts_of(control), batch, vain;
 
 	while (left && shrink->entries < most &&
 	       (!shrink->entries || shrink->rounds < COMPARE_ROUNDS)) {
 		batch = min(most, shrink->entries + SHRINK_BATCH);
-		if (shrink_next(control, class, batch, shrink))
-			left = belts_of(control);
-		else
-			left -= min(left, COMPARE_MOST);
+		vain = shrink_next(control, class, batch, shrink);
+		left = vain ? left - min(left, vain) : belts_of(control);
 		cond_resched();
 	}
 }
