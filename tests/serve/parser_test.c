@@ -51,6 +51,23 @@ static void test_long(void)
 	is_int(parse_long("get ", PARSER_LINE_MAX + 1), PARSED_CLOSE, "a longer get is refused");
 }
 
+static void test_no_key(void)
+{
+	static const char *const lines[] = {
+		"get\r\n", "get  \r\n", " gets \r\n", "bget    \r\n", "gat 1\r\n", "gats x \r\n",
+	};
+	struct request request;
+	char text[16];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++) {
+		strcpy(text, lines[i]);
+		ok(parser_request(text, strlen(text), VALUE_MAX, &request) == PARSED_REQUEST &&
+		   request.error && !strcmp(request.error, "CLIENT_ERROR bad command line format"),
+		   "%.*s without a key is refused", (int)strcspn(lines[i], "\r"), lines[i]);
+	}
+}
+
 static void test_nul(void)
 {
 	char text[] = "set a\0b 0 0 1\r\nx\r\n";
@@ -187,6 +204,7 @@ static void test_base64(const char *key, const char *want)
 int main(void)
 {
 	test_long();
+	test_no_key();
 	test_nul();
 	test_stores();
 	test_number("0", true, 0);

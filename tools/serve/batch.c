@@ -122,9 +122,9 @@ static unsigned int hash_key(const char *key, size_t key_len)
 	return word >> 54;
 }
 
-static bool is_in(const struct key_set *set, unsigned int hash)
+static bool is_in(const struct work *work, bool changed, unsigned int hash)
 {
-	return set->bits[hash / 64] >> hash % 64 & 1;
+	return work->has_keys[changed] && work->keys[changed].bits[hash / 64] >> hash % 64 & 1;
 }
 
 /**
@@ -158,10 +158,16 @@ bool batch_takes(struct work *work, struct belt *belt, const char *key, size_t k
 
 	if (!work->items) {
 		work->belt = belt;
-		memset(work->keys, 0, sizeof(work->keys));
-	} else if (work->belt != belt || is_in(&work->keys[true], hash) ||
-		   (changes && is_in(&work->keys[false], hash))) {
+		work->has_keys[false] = false;
+		work->has_keys[true] = false;
+	} else if (work->belt != belt || is_in(work, true, hash) ||
+		   (changes && is_in(work, false, hash))) {
 		return false;
+	}
+	/* Most batches have only gets, or one put: one of the sets is not cleared. */
+	if (!work->has_keys[changes]) {
+		work->has_keys[changes] = true;
+		memset(set, 0, sizeof(*set));
 	}
 	set->bits[hash / 64] |= 1ULL << hash % 64;
 	return true;

@@ -138,6 +138,7 @@ struct key_set {
  * @used:	bytes that were taken
  * @output:	the replies
  * @is_pending:	the last request has not been started, or not for all its keys
+ * @has_keys:	whether each of @keys has some; else it means nothing
  * @request:	of memcached's protocol: that request; else NULL
  * @requests:	number of requests in @request_of
  * @items:	number of operations
@@ -165,6 +166,7 @@ struct work {
 	size_t used;
 	struct output output;
 	bool is_pending;
+	bool has_keys[2];
 	struct request *request;
 	unsigned int requests;
 	unsigned int items;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "binary.h"
+#include "calls.h"
 #include "clock.h"
 #include "connection.h"
 #include "listen.h"
@@ -243,7 +244,7 @@ static ssize_t receive(struct connection *connection, char *buffer, size_t size)
 	if (connection->tls)
 		return tls_read(connection->tls, buffer, size);
 	do {
-		len = recv(connection->fd, buffer, size, 0);
+		len = call_recv(connection->fd, buffer, size);
 	} while (len < 0 && errno == EINTR);
 	return len < 0 ? -errno : len;
 }
@@ -316,7 +317,7 @@ static ssize_t transmit(const struct connection *connection, const struct iovec 
 	if (connection->tls)
 		return tls_write(connection->tls, pieces, count);
 	if (count == 1)
-		len = send(connection->fd, pieces->iov_base, pieces->iov_len, MSG_NOSIGNAL);
+		len = call_send(connection->fd, pieces->iov_base, pieces->iov_len);
 	else
 		len = sendmsg(connection->fd, &message, MSG_NOSIGNAL);
 	return len < 0 ? -errno : len;

@@ -328,6 +328,10 @@ static enum parsed parse_get(struct request *request, struct line *line)
 	const char *text = request->words, *blank;
 
 	(void)line;
+	while (text < request->words_end && *text == ' ')
+		text++;
+	if (text == request->words_end)
+		return refuse(request, BAD_LINE);
 	/* No key is too long if there is a blank in each part of so many bytes. */
 	for (; request->words_end - text > PARSER_KEY_MAX; text = blank + 1) {
 		blank = memrchr(text, ' ', PARSER_KEY_MAX + 1);
@@ -706,11 +710,11 @@ static enum parsed parse_meta_debug(struct request *request, struct line *line)
 
 /* The most frequent ones come first. */
 static const struct syntax commands[] = {
-	{ "get", COMMAND_GET, 2, 0, parse_get },
+	{ "get", COMMAND_GET, 1, 0, parse_get },
 	{ "set", COMMAND_SET, 1, 4, parse_store },
 	{ "mg", COMMAND_META_GET, 2, 0, parse_meta_get },
 	{ "ms", COMMAND_META_SET, 1, 2, parse_meta_set },
-	{ "gets", COMMAND_GETS, 2, 0, parse_get },
+	{ "gets", COMMAND_GETS, 1, 0, parse_get },
 	{ "gat", COMMAND_GAT, 3, 0, parse_gat },
 	{ "gats", COMMAND_GATS, 3, 0, parse_gat },
 	{ "cas", COMMAND_CAS, 1, 4, parse_store },
@@ -732,7 +736,7 @@ static const struct syntax commands[] = {
 	{ "verbosity", COMMAND_VERBOSITY, 2, 0, parse_verbosity },
 	{ "quit", COMMAND_QUIT, 1, 0, parse_plain },
 	{ "shutdown", COMMAND_SHUTDOWN, 1, 0, parse_plain },
-	{ "bget", COMMAND_GET, 2, 0, parse_get },
+	{ "bget", COMMAND_GET, 1, 0, parse_get },
 	{ "slabs", COMMAND_REFUSED, 1, 0, parse_slabs },
 	{ "lru_crawler", COMMAND_REFUSED, 1, 0, parse_crawler },
 	{ "cache_memlimit", COMMAND_REFUSED, 1, 0, parse_limit },
