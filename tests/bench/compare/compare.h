@@ -83,7 +83,8 @@ struct peer {
 
 extern const struct peer hashbelt_peer, window_peer, shared_hash_peer, shared_lock_peer,
 	lmdb_peer, naive_peer, bpf_hash_peer, bpf_hash_malloc_peer, bpf_lru_peer, keyring_peer,
-	keyring_id_peer, memcached_peer, hbserve_peer, redis_peer, valkey_peer, hbserve_redis_peer;
+	keyring_id_peer, echo_peer, memcached_peer, hbserve_peer, redis_peer, valkey_peer,
+	hbserve_redis_peer;
 
 _Noreturn void die(const char *what, const char *why);
 void *zalloc(size_t count, size_t size);

@@ -194,6 +194,13 @@ static bool prepare_memcached(enum work work, const struct key *keys, unsigned i
 	return true;
 }
 
+/* It has no entries, and answers a get with as many bytes. */
+static bool prepare_echo(enum work work, const struct key *keys, unsigned int new_count)
+{
+	begin(new_count);
+	return work == PUT_MANY || (work == GET && prepare_memcached(work, keys, new_count));
+}
+
 static bool prepare_redis(enum work work, const struct key *keys, unsigned int new_count)
 {
 	begin(new_count);
@@ -232,6 +239,15 @@ static void check(void)
 	if (memcmp(received, expected.bytes, expected.size))
 		die("unexpected reply", received);
 }
+
+static void check_nothing(void)
+{
+}
+
+const struct peer echo_peer = {
+	.name = "echo", .open = open_server, .prepare = prepare_echo, .run = run,
+	.check = check_nothing,
+};
 
 const struct peer memcached_peer = {
 	.name = "memcached", .open = open_server, .prepare = prepare_memcached, .run = run,
