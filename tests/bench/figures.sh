@@ -12,8 +12,9 @@
 #	belts	the same with more and more belts, over which the entries are spread
 #	memory	bytes of an entry, with small and large values
 #	serve	instructions of the same requests to memcached and to hbserve, also by memcslap, and bytes of
-#		a connection; and of requests to Redis and to hbserve by its protocol. With SERVERS=sid in
-#		the environment, Redis and Valkey are those of Debian's unstable
+#		a connection; of requests to Redis and to hbserve by its protocol; and of gets from a
+#		server that only answers (echo.c). With SERVERS=sid in the environment, Redis and
+#		Valkey are those of Debian's unstable
 #	python	instructions of the package for Python, and of other caches of Python
 #	expiry	how long gets take before and while a million other entries expire
 #	native	time of a read from a window on this machine, without the module, beside other reads
