@@ -72,24 +72,53 @@ static int touch(const struct script_call *call, __u64 ttl_ms, __u32 how)
 	return target_run(&target, &item);
 }
 
-/* Adds A1; an entry that does not expire gets A2 seconds. Replies the sum and the ms left. */
-enum started script_count_for(const struct script_call *call)
+/*
+ * Adds a number; an entry that does not expire gets the time @ms, and each one if @resets. Replies
+ * the sum and the ms left.
+ */
+static enum started count_for(const struct script_call *call, int64_t by, __u64 ms, bool resets)
 {
 	struct sum sum;
-	int64_t by;
-	__u64 ms;
-	int err;
+	int err = add(call, by, ms, 0, &sum);
 
-	if (!script_number(&call->args[0], &by) || !read_time(&call->args[1], UNIT_SECONDS, &ms))
-		return answer_one(call->work, ERROR_INTEGER);
-	err = add(call, by, ms, 0, &sum);
-	if (!err && sum.item.ttl_ms == HASHBELT_TTL_NEVER) {
-		err = touch(call, ms, HASHBELT_IF_LASTING);
+	if (!err && (resets || sum.item.ttl_ms == HASHBELT_TTL_NEVER)) {
+		err = touch(call, ms, resets ? 0 : HASHBELT_IF_LASTING);
 		sum.item.ttl_ms = ms;
 		/* Another caller has been faster, or has removed it. */
 		err = err == -EALREADY || err == -ENOENT ? 0 : err;
 	}
 	return err ? fail(call, err) : answer_pair(call, sum.value.value, sum.item.ttl_ms);
+}
+
+/* Adds A1; an entry that does not expire gets A2 seconds. Replies the sum and the ms left. */
+enum started script_count_for(const struct script_call *call)
+{
+	int64_t by;
+	__u64 ms;
+
+	if (!script_number(&call->args[0], &by) || !read_time(&call->args[1], UNIT_SECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	return count_for(call, by, ms, false);
+}
+
+/* Adds 1; an entry that does not expire gets A1 ms. Replies the sum and the ms left. */
+enum started script_count_for_ms(const struct script_call *call)
+{
+	__u64 ms;
+
+	if (!read_time(&call->args[0], UNIT_MILLISECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	return count_for(call, 1, ms, false);
+}
+
+/* The same with A2 ms, which each entry gets if A1 is "1". */
+enum started script_count_again(const struct script_call *call)
+{
+	__u64 ms;
+
+	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	return count_for(call, 1, ms, redis_is(&call->args[0], "1"));
 }
 
 /* The beginning of a window: the number 1 for @ms, in the place of one that does not expire. */
@@ -104,25 +133,49 @@ static int begin_window(const struct script_call *call, const struct sum *sum, _
 	return target_run(&target, &item);
 }
 
-/* Adds 1 to a number that expires; else it is 1 for A1 ms. Replies it and the ms left. */
-enum started script_count_window(const struct script_call *call)
+/*
+ * Adds 1 to a number that expires, which gets the time @ms if @resets; else it is 1 for @ms. Replies
+ * it and the ms left.
+ */
+static enum started count_window(const struct script_call *call, __u64 ms, bool resets)
 {
 	unsigned int i;
 	struct sum sum;
-	__u64 ms;
 	int err = -ESTALE;
 
-	if (!read_time(&call->args[0], UNIT_MILLISECONDS, &ms))
-		return answer_one(call->work, ERROR_INTEGER);
 	for (i = 0; (err == -ESTALE || err == -ENOENT) && i < TARGET_ATTEMPTS; i++) {
 		err = add(call, 1, ms, 0, &sum);
 		if (err)
 			return fail(call, err);
-		if (sum.item.ttl_ms != HASHBELT_TTL_NEVER)
-			return answer_pair(call, sum.value.value, sum.item.ttl_ms);
+		if (sum.item.ttl_ms != HASHBELT_TTL_NEVER) {
+			err = resets ? touch(call, ms, 0) : 0;
+			if (err && err != -ENOENT)
+				return fail(call, err);
+			return answer_pair(call, sum.value.value, resets ? ms : sum.item.ttl_ms);
+		}
 		err = begin_window(call, &sum, ms);
 	}
 	return err ? fail(call, err) : answer_pair(call, 1, ms);
+}
+
+/* Adds 1 to a number that expires; else it is 1 for A1 ms. Replies it and the ms left. */
+enum started script_count_window(const struct script_call *call)
+{
+	__u64 ms;
+
+	if (!read_time(&call->args[0], UNIT_MILLISECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	return count_window(call, ms, false);
+}
+
+/* The same with A2 ms, which each number gets if A1 is "1". */
+enum started script_count_window_again(const struct script_call *call)
+{
+	__u64 ms;
+
+	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	return count_window(call, ms, redis_is(&call->args[0], "1"));
 }
 
 /* Adds a number; if that is the sum, the entry gets the time A1. Replies the sum. */
@@ -301,6 +354,19 @@ static enum started add_plainly(const struct script_call *call, __u32 how)
 enum started script_count_present(const struct script_call *call)
 {
 	return add_plainly(call, HASHBELT_IF_PRESENT);
+}
+
+/* Subtracts 1 from a number above 0. Replies nil. */
+enum started script_count_back(const struct script_call *call)
+{
+	struct answer answer = answer_begin(call->work);
+	struct sum sum;
+	int err = add(call, -1, HASHBELT_TTL_NEVER, HASHBELT_IF_PRESENT | HASHBELT_FLOOR, &sum);
+
+	if (err && err != -ENOENT && err != -EBADMSG)
+		return fail(call, err);
+	answer_nil(&answer);
+	return answer_end(&answer);
 }
 
 /* Adds A1. */

@@ -5,7 +5,8 @@
  * and the case of a command. A local variable that is a key, an argument or the result of GET is
  * replaced by that, and others get names that no script can have: $a, $b and so on.
  *
- * GET would be moved to a later place by that. So a known form has it once, and no call before it.
+ * GET would be moved to a later place by that. So in a known form no call that changes the entry
+ * runs before a GET.
  */
 #include <ctype.h>
 #include <fnmatch.h>

@@ -64,6 +64,39 @@ static enum started touch_equal(const struct script_call *call, int64_t number)
 	return answer_result(call, err, err == CHANGE_DO);
 }
 
+/* Answers by true, or by nil, which is false. */
+static enum started answer_truth(const struct script_call *call, int err)
+{
+	struct answer answer = answer_begin(call->work);
+
+	if (err < 0)
+		return answer_failure(call->work, call->belt, err);
+	if (err == CHANGE_DO)
+		answer_number(&answer, ':', 1);
+	else
+		answer_nil(&answer);
+	return answer_end(&answer);
+}
+
+/* Deletes the first key if its value is A1. Replies true or false. */
+enum started script_leave(const struct script_call *call)
+{
+	return answer_truth(call, change_key(call, 0, 0, change_delete_equal));
+}
+
+/* The same, with 1 for success, 0 for another value and -1 for none. */
+enum started script_release(const struct script_call *call)
+{
+	struct change change = {
+		.target = script_target(call, 0), .step = change_delete_equal, .words = call->args,
+	};
+	int err = change_run(&change);
+	bool is_there = change.is_there;
+
+	change_end(&change);
+	return answer_result(call, err, err == CHANGE_DO ? 1 : is_there ? 0 : -1);
+}
+
 /* The time of an argument, in milliseconds; 0: it is over. False: it is none. */
 static bool read_time(const struct word *word, enum time_unit unit, int64_t *ms)
 {
@@ -92,7 +125,17 @@ enum started script_renew(const struct script_call *call)
 	return renew(call, UNIT_MILLISECONDS);
 }
 
-/* The same with seconds. */
+/* The same, and replies true or false. */
+enum started script_renew_own(const struct script_call *call)
+{
+	int64_t ms;
+
+	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms))
+		return answer_one(call->work, ERROR_INTEGER);
+	return answer_truth(call, change_key(call, 0, ms, touch_step));
+}
+
+/* If the value is A1, A2 seconds are left; none: it is deleted. */
 enum started script_renew_seconds(const struct script_call *call)
 {
 	return renew(call, UNIT_SECONDS);
@@ -224,6 +267,51 @@ enum started script_acquire(const struct script_call *call)
 				answer_result(call, err, call->key_count);
 }
 
+/* Puts the value A1 under a key that has none, for @number ms, or touches the entry that has it. */
+static int obtain_step(struct change *change, struct hashbelt_item *item)
+{
+	if (change->is_there)
+		return touch_step(change, item);
+	put_fill(item, &change->words[0],
+		 change->number < 0 ? HASHBELT_TTL_NEVER : (__u64)change->number);
+	return CHANGE_DO;
+}
+
+/* An absent key, or one with the value A1, gets that for A2 ms. Replies true or false. */
+enum started script_obtain(const struct script_call *call)
+{
+	int64_t ms;
+
+	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms) || !ms)
+		return answer_one(call->work, "-ERR invalid expire time in 'set' command");
+	if (!put_fits(call->work, &call->args[0]))
+		return answer_one(call->work, ERROR_VALUE);
+	return answer_truth(call, change_key(call, 0, ms, obtain_step));
+}
+
+/*
+ * The same with seconds, 0 for ever, and 1 or 0 as the reply. If A3 is "true", and for the owner
+ * "*", the key has to be absent.
+ */
+enum started script_obtain_seconds(const struct script_call *call)
+{
+	bool is_new = redis_is(&call->args[2], "true") || redis_is(&call->args[0], "*");
+	uint64_t version;
+	int64_t ms;
+	int err;
+
+	if (!read_time(&call->args[1], UNIT_SECONDS, &ms))
+		return answer_one(call->work, "-ERR invalid expire time in 'set' command");
+	if (!put_fits(call->work, &call->args[0]))
+		return answer_one(call->work, ERROR_VALUE);
+	if (!is_new) {
+		err = change_key(call, 0, ms ?: -1, obtain_step);
+		return answer_result(call, err, err == CHANGE_DO);
+	}
+	err = put_new(call, 0, &call->args[0], ms ?: (int64_t)HASHBELT_TTL_NEVER, &version);
+	return err == -EEXIST ? answer_integer(call->work, 0) : answer_result(call, err, 1);
+}
+
 /* Puts the value A1 again, for @number ms; with 0, only looks whether it is there. */
 static int again_step(struct change *change, struct hashbelt_item *item)
 {
@@ -252,16 +340,16 @@ enum started script_extend_all(const struct script_call *call)
 				answer_result(call, err, call->key_count);
 }
 
-/* An absent key gets the value A1 for A2 seconds. */
-enum started script_add(const struct script_call *call)
+/* An absent key gets the value A1 for A2. */
+static enum started add(const struct script_call *call, enum time_unit unit, const char *error)
 {
 	struct answer answer = answer_begin(call->work);
 	uint64_t version;
 	int64_t ms;
 	int err;
 
-	if (!read_time(&call->args[1], UNIT_SECONDS, &ms) || !ms)
-		return answer_one(call->work, "-ERR invalid expire time in 'setex' command");
+	if (!read_time(&call->args[1], unit, &ms) || !ms)
+		return answer_one(call->work, error);
 	if (!put_fits(call->work, &call->args[0]))
 		return answer_one(call->work, ERROR_VALUE);
 	err = put_new(call, 0, &call->args[0], ms, &version);
@@ -272,6 +360,18 @@ enum started script_add(const struct script_call *call)
 	else
 		answer_line(&answer, "+OK");
 	return answer_end(&answer);
+}
+
+/* An absent key gets the value A1 for A2 seconds. Replies OK or nil. */
+enum started script_add(const struct script_call *call)
+{
+	return add(call, UNIT_SECONDS, "-ERR invalid expire time in 'setex' command");
+}
+
+/* The same with milliseconds. */
+enum started script_add_ms(const struct script_call *call)
+{
+	return add(call, UNIT_MILLISECONDS, "-ERR invalid expire time in 'set' command");
 }
 
 /* The first absent key gets the value A3 for A2 seconds. Replies A1 and its number from 1. */

@@ -56,11 +56,15 @@ static const struct script scripts[] = {
 	{ "a08c9c69b7c07ae2485190873b90d128a23e502d", "Laravel: add", 2, 0, script_add },
 	{ "420ca604de4310d8301943a71390ee669720d640", "Laravel: enter a funnel", 3, 0,
 	  script_slot },
+	{ "0eafb65e6aa537bcc966e2af2a66dc7f3f66e121", "Medusa: acquire", 3, 0,
+	  script_obtain_seconds },
 	{ "782e993d12091daacc7a3164ddf5c4624fe56042", "aiocache: cas", 2, 0, script_swap },
 	{ "a1de965f42e177aa339706bd580f049065eca79a", "rate-limiter-flexible", 2, 0,
 	  script_count_for },
 	{ "895b92e1712734e1b464999be23953485475357b", "rate-limit-redis: increment", 1, 0,
 	  script_count_window },
+	{ "81dbecea94d2d10514719b20ed51faf711529d9d", "rate-limit-redis 4 and 5: increment", 2, 0,
+	  script_count_window_again },
 	{ "6aeb97ed6086dcdeafdc6fda3999a0d0e38ec96a", "rate-limit-redis: get", 0, 0, script_read },
 	{ "628bd136a573a06b346879695681af12ccef300f", "limits: fixed window", 2, 0,
 	  script_count_first },
@@ -81,7 +85,12 @@ static const struct script scripts[] = {
 };
 
 #define IF_EQUAL	"if redis.call(\"get\",KEYS[1])==ARGV[1]then "
-#define COUNT		"local$a=redis.call(\"incr\",KEYS[1])if$a==1 then "
+#define COUNT		"local$a=redis.call(\"incr\",KEYS[1])"
+#define ON_ONE		"if$a==1 then "
+#define AND_LEFT	"local$b=redis.call(\"pttl\",KEYS[1])if$b<=0 "
+#define SETS_LEFT(N)	"then redis.call(\"pexpire\",KEYS[1],ARGV[" N "])$b=tonumber(ARGV[" N "])"
+#define BOTH		"end return{$a,$b}"
+#define SET_NEW		"return redis.call(\"set\",KEYS[1],ARGV[1],"
 
 /* Scripts that programs write themselves, each in its own words. Only the first key counts. */
 static const struct script forms[] = {
@@ -97,10 +106,28 @@ static const struct script forms[] = {
 	  script_renew_seconds },
 	{ NULL, IF_EQUAL "redis.call(\"expire\",KEYS[1],ARGV[2])return 1 end return 0", 2, 0,
 	  script_renew_seconds },
-	{ NULL, COUNT "redis.call(\"expire\",KEYS[1],ARGV[1])end return$a", 1, 0,
+	{ NULL, IF_EQUAL "redis.call(\"pexpire\",KEYS[1],ARGV[2])return true end return false", 2, 0,
+	  script_renew_own },
+	{ NULL, IF_EQUAL "redis.call(\"unlink\",KEYS[1])return true end return false", 1, 0,
+	  script_leave },
+	{ NULL, IF_EQUAL "return redis.call(\"del\",KEYS[1])elseif redis.call(\"get\",KEYS[1])=="
+	  "false then return-1 end return 0", 1, 0, script_release },
+	{ NULL, IF_EQUAL "redis.call(\"pexpire\",KEYS[1],ARGV[2])return true elseif not "
+	  "redis.call(\"get\",KEYS[1])then redis.call(\"set\",KEYS[1],ARGV[1],\"PX\",ARGV[2])"
+	  "return true end return false", 2, 0, script_obtain },
+	{ NULL, SET_NEW "\"NX\",\"PX\",ARGV[2])", 2, 0, script_add_ms },
+	{ NULL, SET_NEW "\"PX\",ARGV[2],\"NX\")", 2, 0, script_add_ms },
+	{ NULL, SET_NEW "\"NX\",\"EX\",ARGV[2])", 2, 0, script_add },
+	{ NULL, SET_NEW "\"EX\",ARGV[2],\"NX\")", 2, 0, script_add },
+	{ NULL, COUNT ON_ONE "redis.call(\"expire\",KEYS[1],ARGV[1])end return$a", 1, 0,
 	  script_count_once },
-	{ NULL, COUNT "redis.call(\"pexpire\",KEYS[1],ARGV[1])end return$a", 1, 0,
+	{ NULL, COUNT ON_ONE "redis.call(\"pexpire\",KEYS[1],ARGV[1])end return$a", 1, 0,
 	  script_count_once_ms },
+	{ NULL, COUNT AND_LEFT SETS_LEFT("1") BOTH, 1, 0, script_count_for_ms },
+	{ NULL, COUNT AND_LEFT "or ARGV[1]==\"1\"" SETS_LEFT("2") BOTH, 2, 0,
+	  script_count_again },
+	{ NULL, "local$a=tonumber(redis.call(\"get\",KEYS[1]))if$a and$a>0 then "
+	  "redis.call(\"decr\",KEYS[1])end", 0, 0, script_count_back },
 };
 
 /* Texts of known forms that clients have sent, by their digests. */
