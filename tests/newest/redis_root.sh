@@ -16,7 +16,12 @@ modules='ioredis@6.0.0 redis@6.3.1 connect-redis@10.0.0 express@5.3.0 express-se
 	cache-manager@7.2.9 @keyv/redis@5.1.6 keyv@5.6.0 rate-limiter-flexible@11.4.0 rate-limit-redis@6.0.1
 	express-rate-limit@8.7.4 redlock@4.2.0 redlock5@npm:redlock@5.0.0-beta.2 @sesamecare-oss/redlock@1.4.0
 	fastify@5.12.8 @fastify/rate-limit@11.2.0 redis-semaphore@5.8.0 redlock-universal@0.8.5
-	@nest-lab/throttler-storage-redis@1.2.0 @nestjs/common@11.1.9 reflect-metadata@0.2.2 rxjs@7.8.2'
+	@nest-lab/throttler-storage-redis@1.2.0 @nestjs/common@11.1.9 reflect-metadata@0.2.2 rxjs@7.8.2
+	hono@4.13.19 rate-limit-redis5@npm:rate-limit-redis@5.0.0 cacheable@2.5.0
+	@hapi/catbox@12.1.1 @hapi/catbox-redis@7.1.0'
+# Installed without peers, which would be whole frameworks, or older releases.
+alone='hono-rate-limiter@0.5.4 @medusajs/locking-redis@2.21.2 unstorage@1.17.6 bentocache@1.6.1
+	@verrou/core@0.5.2 @better-auth/redis-storage@1.7.5'
 python=python3,python3-redis,python3-django,python3-django-redis,python3-limits,python3-dogpile.cache
 python=$python,python3-flask-session,python3-msgspec,python3-cachelib,python3-aiocache
 php="php-cli,php-redis,php-predis,php-illuminate-redis,php-illuminate-cache,php-illuminate-container"
@@ -44,19 +49,31 @@ trim() {
 	compile "$work/root"
 }
 
+# install_modules MODULES [OPTION]... - install modules of npm in $work/npm.
+install_modules() {
+	list=$1
+	shift
+	# shellcheck disable=SC2086 # a list, split on purpose
+	npm install --before=$day --silent --ignore-scripts --no-audit --no-fund "$@" --prefix "$work/npm" $list
+}
+
 # The programs run with the Node.js of unstable, which is newer than what npm may find here.
 bootstrap() {
 	command -v npm >/dev/null || "$tests/need.sh" npm
 	extract sid "dash,redis-server,nodejs,$python,$php,$ruby,$others,$libraries" "$work/root"
 	trim
-	# shellcheck disable=SC2086 # a list, split on purpose
-	npm install --before=$day --silent --ignore-scripts --no-audit --no-fund --prefix "$work/npm" $modules
-	find "$work/npm" -type f -name '*.map' -delete
-	find "$work/npm" -type f -name '*.d.*ts' -delete
-	find "$work/npm" -type f -name '*.md' -delete
+	install_modules "$modules"
 	mkdir "$work/root/usr/share/npm"
 	mv "$work/npm/node_modules" "$work/root/usr/share/npm"
 	rm -rf "$work/npm"
+	install_modules "$alone" --legacy-peer-deps --install-strategy=nested
+	rm -f "$work/npm/node_modules/.package-lock.json"
+	cp -a "$work/npm/node_modules/." "$work/root/usr/share/npm/node_modules"
+	rm -rf "$work/npm"
+	cd "$work/root/usr/share/npm"
+	find . -type f -name '*.map' -delete
+	find . -type f -name '*.d.*ts' -delete
+	find . -type f -name '*.md' -delete
 }
 
 [ "$(id -u)" = 0 ] || fail "only root can make a root directory"

@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// frameworks.mjs SOCKET - npm's @fastify/rate-limit, the throttler of Nest, and the locks of redis-semaphore and
-// redlock-universal, with ioredis on a server. No two libraries have the same texts of scripts.
+// frameworks.mjs SOCKET - npm's limiters of fastify, Hono, Express and Nest, and the locks of redis-semaphore,
+// redlock-universal and Medusa, with ioredis on a server. No two libraries have the same texts of scripts.
 import rateLimit from '@fastify/rate-limit';
 import Fastify from 'fastify';
+import { Hono } from 'hono';
+import { rateLimiter, RedisStore } from 'hono-rate-limiter';
 import { Redis } from 'ioredis';
-import { createRequire } from 'node:module';
+import Module, { createRequire } from 'node:module';
 import { Mutex, Semaphore } from 'redis-semaphore';
 import { createLock, IoredisAdapter } from 'redlock-universal';
+import { RedisStore as ExpressStore } from 'rate-limit-redis5';
 import { about, show } from './show.mjs';
 
-const { ThrottlerStorageRedisService } = createRequire(import.meta.url)('@nest-lab/throttler-storage-redis');
+const load = createRequire(import.meta.url), resolve = Module._resolveFilename;
+// The locks of Medusa run without Medusa.
+const medusa = {
+	MedusaError: class extends Error {
+		static Types = {};
+		constructor(type, text) {
+			super(text);
+		}
+	},
+	promiseAll: (all) => Promise.all(all),
+};
+
+Module._resolveFilename = (name, ...more) => name === '@medusajs/framework/utils' ? name : resolve(name, ...more);
+Module._cache['@medusajs/framework/utils'] = { exports: medusa, loaded: true };
+const { RedisLockingProvider } = load('@medusajs/locking-redis/dist/services/redis-lock.js');
+const { ThrottlerStorageRedisService } = load('@nest-lab/throttler-storage-redis');
 const path = process.argv[2];
 const redis = new Redis({ path });
 
@@ -60,6 +78,43 @@ await show('fastify: visits too many make it longer', async () => {
 	return [...found, about(2000, await redis.ttl('slow:127.0.0.1'))];
 });
 
+// The client of Hono's and of Express' limiter.
+const client = {
+	scriptLoad: (text) => redis.script('LOAD', text),
+	evalsha: (digest, keys, values) => redis.evalsha(digest, keys.length, ...keys, ...values),
+	decr: (key) => redis.decr(key), del: (key) => redis.del(key),
+};
+const honoStore = new RedisStore({ client });
+const hono = new Hono().use(rateLimiter({ windowMs: 1000000, limit: 2, keyGenerator: () => 'k', store: honoStore }));
+
+hono.get('/', (context) => context.text('served'));
+await show('hono: three visits', async () => {
+	const visit = async () => (await hono.request('/')).status;
+
+	return [await visit(), await visit(), await visit(), about(1000, await redis.ttl('hrl:k'))];
+});
+await show('hono: a visit is taken back', async () => {
+	await honoStore.decrement('k');
+	await honoStore.decrement('none');
+	const found = await honoStore.get('k');
+
+	await honoStore.resetKey('k');
+	return [found.totalHits, await redis.keys('hrl:*')];
+});
+for (const resetExpiryOnChange of [false, true])
+	await show(`express: ${resetExpiryOnChange ? 'each visit begins a window' : 'visits of one window'}`, async () => {
+		const store = new ExpressStore({ sendCommand: (...words) => redis.call(...words), resetExpiryOnChange });
+		const visit = async () => [(await store.increment('k')).totalHits, about(1000, await redis.ttl('rl:k'))];
+
+		store.init({ windowMs: 1000000 });
+		const found = [await visit()];
+
+		await redis.expire('rl:k', 500);
+		found.push([(await store.increment('k')).totalHits, (await store.get('k')).totalHits, await redis.ttl('rl:k') > 500]);
+		await store.resetKey('k');
+		return found;
+	});
+
 const throttler = new ThrottlerStorageRedisService(redis);
 async function visit() {
 	const found = await throttler.increment('k', 1000000, 2, 500000, 'default');
@@ -104,4 +159,15 @@ await show('universal: acquire, extend, release', async () => {
 	found.push(await lock.extend(handle, 2000000), about(2000, await redis.ttl('u')));
 	return [...found, await lock.release(handle), await redis.exists('u'), await lock.release(handle)];
 });
+
+const locks = new RedisLockingProvider({ redisClient: redis, logger: console }, {});
+const owner = (ownerId, expire = 1000) => locks.acquire('m', { ownerId, expire });
+await show('medusa: one of two gets the lock', async () => [await owner('a'), about(1000, await redis.ttl('medusa_lock:m')),
+	await owner('b').catch((error) => error.message)]);
+await show('medusa: its owner takes it again', async () => [await owner('a', 2000),
+	about(2000, await redis.ttl('medusa_lock:m'))]);
+await show('medusa: release', async () => [await locks.release('m', { ownerId: 'b' }),
+	await locks.release('m', { ownerId: 'a' }), await redis.exists('medusa_lock:m')]);
+await show('medusa: work under two locks', async () => [await locks.execute(['x', 'y'],
+	() => redis.keys('medusa_lock:*').then((found) => found.length)), await redis.keys('medusa_lock:*')]);
 process.exit();
