@@ -134,8 +134,8 @@ static int begin_window(const struct script_call *call, const struct sum *sum, _
 }
 
 /*
- * Adds 1 to a number that expires, which gets the time @ms if @resets; else it is 1 for @ms. Replies
- * it and the ms left.
+ * Adds 1 to a number that expires, which gets the time @ms if @resets; else it is 1 for @ms.
+ * Replies it and the ms left.
  */
 static enum started count_window(const struct script_call *call, __u64 ms, bool resets)
 {
@@ -373,6 +373,39 @@ enum started script_count_back(const struct script_call *call)
 enum started script_count(const struct script_call *call)
 {
 	return add_plainly(call, 0);
+}
+
+/* Puts a number under a key that has none. */
+static int put_first(const struct script_call *call, const struct word *number, __u64 ms)
+{
+	struct target target = script_target(call, 0);
+	struct hashbelt_item item = target_item(HASHBELT_OP_PUT, &target, number->at, number->len);
+
+	item.how = HASHBELT_IF_ABSENT;
+	item.ttl_ms = ms;
+	return target_run(&target, &item);
+}
+
+/* Adds A2; an absent key gets A3 instead, for A1 seconds; 0: for ever. Replies the number. */
+enum started script_count_from(const struct script_call *call)
+{
+	__u64 ms = HASHBELT_TTL_NEVER;
+	int64_t by, first;
+	unsigned int i;
+	struct sum sum;
+	int err = -ENOENT;
+
+	if (!script_number(&call->args[1], &by) || !script_number(&call->args[2], &first) ||
+	    (!redis_is(&call->args[0], "0") && !read_time(&call->args[0], UNIT_SECONDS, &ms)))
+		return answer_one(call->work, ERROR_INTEGER);
+	for (i = 0; err == -ENOENT && i < TARGET_ATTEMPTS; i++) {
+		err = put_first(call, &call->args[2], ms);
+		if (!err)
+			return answer_integer(call->work, first);
+		if (err == -EEXIST)
+			err = add(call, by, HASHBELT_TTL_NEVER, HASHBELT_IF_PRESENT, &sum);
+	}
+	return err ? fail(call, err) : answer_integer(call->work, sum.value.value);
 }
 
 static int read_step(struct change *change, struct hashbelt_item *item)

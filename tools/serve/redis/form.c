@@ -198,6 +198,36 @@ static bool put_bracket(struct form *form)
 	return !depth;
 }
 
+/* Reads the tokens of a text. */
+static bool skip(struct form *form, const char *const *tokens)
+{
+	for (; *tokens; tokens++) {
+		if (!is(&form->token, *tokens))
+			return false;
+		next(form);
+	}
+	return true;
+}
+
+/* "local NAME, NAME = unpack(ARGV)": the names are those of the arguments. */
+static void put_locals(struct form *form, const struct word *first)
+{
+	static const char * const value[] = { "=", "unpack", "(", "ARGV", ")", NULL };
+	struct word name = *first;
+	unsigned int i;
+
+	for (i = 1; form->count < LOCALS_MAX; i++) {
+		form->locals[form->count].name = name;
+		sprintf(form->locals[form->count++].value, "ARGV[%u]", i);
+		if (!is(&form->token, ","))
+			break;
+		next(form);
+		name = form->token;
+		next(form);
+	}
+	form->is_bad |= !skip(form, value);
+}
+
 /* "local NAME = VALUE", whose value is a name, with dots, and one bracket. */
 static void put_local(struct form *form)
 {
@@ -208,6 +238,10 @@ static void put_local(struct form *form)
 	next(form);
 	name = form->token;
 	next(form);
+	if (is(&form->token, ",")) {
+		put_locals(form, &name);
+		return;
+	}
 	if (!is(&form->token, "=") || !name.len || form->count == LOCALS_MAX) {
 		form->is_bad = true;
 		return;

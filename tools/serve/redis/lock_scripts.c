@@ -247,15 +247,15 @@ static void take_back(const struct script_call *call, unsigned int keys, const u
 	}
 }
 
-/* If no key is there, all get the value A1 for A2 ms. Replies their number, else 0. */
-enum started script_acquire(const struct script_call *call)
+/* If no key is there, all get the value A1 for the time A2. Replies their number, else 0. */
+static enum started acquire(const struct script_call *call, enum time_unit unit)
 {
 	uint64_t versions[SCRIPT_WORDS];
 	unsigned int i;
 	int64_t ms;
 	int err = 0;
 
-	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &ms) || !ms)
+	if (!read_time(&call->args[1], unit, &ms) || !ms)
 		return answer_one(call->work, "-ERR invalid expire time in 'set' command");
 	if (!put_fits(call->work, &call->args[0]))
 		return answer_one(call->work, ERROR_VALUE);
@@ -265,6 +265,18 @@ enum started script_acquire(const struct script_call *call)
 		take_back(call, i - 1, versions);
 	return err == -EEXIST ? answer_integer(call->work, 0) :
 				answer_result(call, err, call->key_count);
+}
+
+/* The time is in milliseconds. */
+enum started script_acquire(const struct script_call *call)
+{
+	return acquire(call, UNIT_MILLISECONDS);
+}
+
+/* The time is in seconds. */
+enum started script_acquire_seconds(const struct script_call *call)
+{
+	return acquire(call, UNIT_SECONDS);
 }
 
 /* Puts the value A1 under a key that has none, for @number ms, or touches the entry that has it. */
