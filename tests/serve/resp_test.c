@@ -285,6 +285,10 @@ static const struct {
 	  "  return redis.call(\"DEL\",KEYS[1]);\nend\nreturn 0;\n", DELETES },
 	{ "-- unlock\nif (redis.call('get', KEYS[1]) == ARGV[1]) then\n"
 	  TEXT_DELETE " end return 0", DELETES },
+	{ "if (redis.call('get', KEYS[1])) then return 1 end",
+	  "if redis.call(\"get\",KEYS[1])then return 1 end" },
+	{ "if (redis.call('exists', KEYS[1]) == 1) then return 1 end",
+	  "if redis.call(\"exists\",KEYS[1])==1 then return 1 end" },
 	{ "local key = KEYS[1]\nlocal id = ARGV[1]\nlocal value = redis.call('get', key)\n"
 	  "if value == id then\nreturn redis.call('del', key)\nend\nreturn 0 -- not ours",
 	  DELETES },

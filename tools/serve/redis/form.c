@@ -302,8 +302,11 @@ static void open_condition(char *form)
 	}
 	if (strncmp(at, ")then", 5))
 		return;
-	memmove(at, at + 1, strlen(at));
 	from[2] = ' ';
+	if (is_name(at[-1]))
+		*at = ' ';
+	else
+		memmove(at, at + 1, strlen(at));
 }
 
 /*
