@@ -350,6 +350,26 @@ static enum started add_plainly(const struct script_call *call, __u32 how)
 	return answer_end(&answer);
 }
 
+/* Subtracts A1 from a key that is there. Replies the number; "NEX" if it is not. */
+enum started script_count_down(const struct script_call *call)
+{
+	struct answer answer = answer_begin(call->work);
+	struct sum sum;
+	int64_t by;
+	int err;
+
+	if (!script_number(&call->args[0], &by) || by == INT64_MIN)
+		return answer_one(call->work, ERROR_INTEGER);
+	err = add(call, -by, HASHBELT_TTL_NEVER, HASHBELT_IF_PRESENT, &sum);
+	if (err && err != -ENOENT)
+		return fail(call, err);
+	if (err)
+		answer_text(&answer, "NEX");
+	else
+		answer_number(&answer, ':', sum.value.value);
+	return answer_end(&answer);
+}
+
 /* Adds A1 to a key that is there. */
 enum started script_count_present(const struct script_call *call)
 {

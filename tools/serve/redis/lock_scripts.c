@@ -64,6 +64,23 @@ static enum started touch_equal(const struct script_call *call, int64_t number)
 	return answer_result(call, err, err == CHANGE_DO);
 }
 
+/* Deletes an entry whose value is not A1. */
+static int delete_other_step(struct change *change, struct hashbelt_item *item)
+{
+	if (!change->is_there || change_equals(change, &change->words[0]))
+		return CHANGE_NOTHING;
+	item->op = HASHBELT_OP_REMOVE;
+	return CHANGE_DO;
+}
+
+/* Deletes the first key if its value is not A1. Replies 1, else 0. */
+enum started script_delete_other(const struct script_call *call)
+{
+	int err = change_key(call, 0, 0, delete_other_step);
+
+	return answer_result(call, err, err == CHANGE_DO);
+}
+
 /* Answers by true, or by nil, which is false. */
 static enum started answer_truth(const struct script_call *call, int err)
 {
@@ -444,13 +461,25 @@ enum started script_swap(const struct script_call *call)
 	return err == CHANGE_DO ? answer_one(call->work, "+OK") : answer_result(call, err, 0);
 }
 
-/* Puts A2 in the place of the value A1, for @number milliseconds. */
+/* Puts A2 in the place of the value A1. @number: milliseconds; below 0: it does not expire. */
 static int swap_equal_step(struct change *change, struct hashbelt_item *item)
 {
 	if (!change_equals(change, &change->words[0]))
 		return CHANGE_NOTHING;
-	put_fill(item, &change->words[1], change->number);
+	put_fill(item, &change->words[1],
+		 change->number < 0 ? HASHBELT_TTL_NEVER : (__u64)change->number);
 	return CHANGE_DO;
+}
+
+/* If the value is A1 it becomes A2, which does not expire. Replies 1, else 0. */
+enum started script_set_equal(const struct script_call *call)
+{
+	int err;
+
+	if (!put_fits(call->work, &call->args[1]))
+		return answer_one(call->work, ERROR_VALUE);
+	err = change_key(call, 0, -1, swap_equal_step);
+	return answer_result(call, err, err == CHANGE_DO);
 }
 
 /* If the value is A1 it becomes A2, for A3 seconds. Replies 1, or 0 for another value. */

@@ -88,6 +88,7 @@ static const struct script scripts[] = {
 #define EXPIRE		"redis.call(\"expire\",KEYS[1],ARGV[2])"
 #define PEXPIRE		"redis.call(\"pexpire\",KEYS[1],ARGV[2])"
 #define COUNT		"local$a=redis.call(\"incr\",KEYS[1])"
+#define IF_THERE	"if redis.call(\"exists\",KEYS[1])==1 then "
 #define ON_ONE		"if$a==1 then "
 #define AND_LEFT	"local$b=redis.call(\"pttl\",KEYS[1])if$b<=0 "
 #define SETS_LEFT(N)	"then redis.call(\"pexpire\",KEYS[1],ARGV[" N "])$b=tonumber(ARGV[" N "])"
@@ -105,6 +106,10 @@ static const struct script forms[] = {
 	  script_leave },
 	{ NULL, IF_EQUAL "return " UNLOCK "elseif redis.call(\"get\",KEYS[1])==false then return-1 "
 	  "end return 0", 1, 0, script_release },
+	{ NULL, "if redis.call(\"get\",KEYS[1])~=ARGV[1]then return " UNLOCK "end return 0", 1, 0,
+	  script_delete_other },
+	{ NULL, IF_EQUAL "redis.call(\"set\",KEYS[1],ARGV[2])return 1 end return 0", 2, 0,
+	  script_set_equal },
 	{ NULL, IF_EQUAL "return " PEXPIRE "end return 0", 2, 0, script_renew },
 	{ NULL, IF_EQUAL PEXPIRE "return 1 end return 0", 2, 0, script_renew },
 	{ NULL, IF_EQUAL PEXPIRE "return true end return false", 2, 0, script_renew_own },
@@ -132,8 +137,9 @@ static const struct script forms[] = {
 	{ NULL, COUNT AND_LEFT "or ARGV[1]==\"1\"" SETS_LEFT("2") BOTH, 2, 0, script_count_again },
 	{ NULL, "local$a=tonumber(redis.call(\"get\",KEYS[1]))if$a and$a>0 then "
 	  "redis.call(\"decr\",KEYS[1])end", 0, 0, script_count_back },
-	{ NULL, "if redis.call(\"exists\",KEYS[1])==1 then "
-	  "return redis.call(\"incrby\",KEYS[1],ARGV[2])end if 1*ARGV[1]~=0 then "
+	{ NULL, IF_THERE "return redis.call(\"decrby\",KEYS[1],ARGV[1])else return\"NEX\"end", 1, 0,
+	  script_count_down },
+	{ NULL, IF_THERE "return redis.call(\"incrby\",KEYS[1],ARGV[2])end if 1*ARGV[1]~=0 then "
 	  "redis.call(\"setex\",KEYS[1],ARGV[1],ARGV[3])else redis.call(\"set\",KEYS[1],ARGV[3])"
 	  "end return 1*ARGV[3]", 3, 0, script_count_from },
 };
