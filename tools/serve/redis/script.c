@@ -84,32 +84,34 @@ static const struct script scripts[] = {
 	  script_throttle },
 };
 
-#define IF_EQUAL	"if redis.call(\"get\",KEYS[1])==ARGV[1]then "
+/* Parts of the forms of scripts. */
+#define GET		"redis.call(\"get\",KEYS[1])"
+#define DEL		"redis.call(\"del\",KEYS[1])"
+#define SET(VALUE)	"redis.call(\"set\",KEYS[1],ARGV[" VALUE "]"
 #define EXPIRE		"redis.call(\"expire\",KEYS[1],ARGV[2])"
 #define PEXPIRE		"redis.call(\"pexpire\",KEYS[1],ARGV[2])"
-#define COUNT		"local$a=redis.call(\"incr\",KEYS[1])"
+#define SETNX		"redis.call(\"setnx\",KEYS[1],ARGV[1])"
+#define IF_EQUAL	"if " GET "==ARGV[1]then "
 #define IF_THERE	"if redis.call(\"exists\",KEYS[1])==1 then "
+#define COUNT		"local$a=redis.call(\"incr\",KEYS[1])"
 #define ON_ONE		"if$a==1 then "
 #define AND_LEFT	"local$b=redis.call(\"pttl\",KEYS[1])if$b<=0 "
 #define SETS_LEFT(N)	"then redis.call(\"pexpire\",KEYS[1],ARGV[" N "])$b=tonumber(ARGV[" N "])"
 #define BOTH		"end return{$a,$b}"
-#define IF_NEW		"if redis.call(\"setnx\",KEYS[1],ARGV[1])==1 then "
-#define SET_NEW		"return redis.call(\"set\",KEYS[1],ARGV[1],"
-#define UNLOCK		"redis.call(\"del\",KEYS[1])"
+#define IF_TIME		"if 1*ARGV[1]~=0 then "
+#define SETEX		"redis.call(\"setex\",KEYS[1],ARGV[1],ARGV[3])"
 
 /* Scripts that programs write themselves, each in its own words. Only the first key counts. */
 static const struct script forms[] = {
-	{ NULL, IF_EQUAL "return " UNLOCK "end return 0", 1, 0, script_delete_equal },
-	{ NULL, IF_EQUAL UNLOCK "return 1 end return 0", 1, 0, script_delete_equal },
-	{ NULL, "local$a=0 " IF_EQUAL UNLOCK "$a=1 end return$a", 1, 0, script_delete_equal },
+	{ NULL, IF_EQUAL "return " DEL "end return 0", 1, 0, script_delete_equal },
+	{ NULL, IF_EQUAL DEL "return 1 end return 0", 1, 0, script_delete_equal },
+	{ NULL, "local$a=0 " IF_EQUAL DEL "$a=1 end return$a", 1, 0, script_delete_equal },
 	{ NULL, IF_EQUAL "redis.call(\"unlink\",KEYS[1])return true end return false", 1, 0,
 	  script_leave },
-	{ NULL, IF_EQUAL "return " UNLOCK "elseif redis.call(\"get\",KEYS[1])==false then return-1 "
-	  "end return 0", 1, 0, script_release },
-	{ NULL, "if redis.call(\"get\",KEYS[1])~=ARGV[1]then return " UNLOCK "end return 0", 1, 0,
-	  script_delete_other },
-	{ NULL, IF_EQUAL "redis.call(\"set\",KEYS[1],ARGV[2])return 1 end return 0", 2, 0,
-	  script_set_equal },
+	{ NULL, IF_EQUAL "return " DEL "elseif " GET "==false then return-1 end return 0", 1, 0,
+	  script_release },
+	{ NULL, "if " GET "~=ARGV[1]then return " DEL "end return 0", 1, 0, script_delete_other },
+	{ NULL, IF_EQUAL SET("2") ")return 1 end return 0", 2, 0, script_set_equal },
 	{ NULL, IF_EQUAL "return " PEXPIRE "end return 0", 2, 0, script_renew },
 	{ NULL, IF_EQUAL PEXPIRE "return 1 end return 0", 2, 0, script_renew },
 	{ NULL, IF_EQUAL PEXPIRE "return true end return false", 2, 0, script_renew_own },
@@ -118,30 +120,29 @@ static const struct script forms[] = {
 	/* An argument is never equal to a number. */
 	{ NULL, "local$a=0 " IF_EQUAL "if ARGV[2]~=-1 then " EXPIRE
 	  "else redis.call(\"persist\",KEYS[1])end$a=1 end return$a", 2, 0, script_renew_seconds },
-	{ NULL, "local$a=redis.call(\"setnx\",KEYS[1],ARGV[1])if$a==1 and ARGV[2]~=-1 then " EXPIRE
+	{ NULL, "local$a=" SETNX "if$a==1 and ARGV[2]~=-1 then " EXPIRE
 	  "end return$a", 2, 0, script_acquire_seconds },
-	{ NULL, IF_NEW EXPIRE "return 1 end return 0", 2, 0, script_acquire_seconds },
-	{ NULL, IF_NEW PEXPIRE "return 1 end return 0", 2, 0, script_acquire },
-	{ NULL, SET_NEW "\"NX\",\"PX\",ARGV[2])", 2, 0, script_add_ms },
-	{ NULL, SET_NEW "\"PX\",ARGV[2],\"NX\")", 2, 0, script_add_ms },
-	{ NULL, SET_NEW "\"NX\",\"EX\",ARGV[2])", 2, 0, script_add },
-	{ NULL, SET_NEW "\"EX\",ARGV[2],\"NX\")", 2, 0, script_add },
-	{ NULL, IF_EQUAL PEXPIRE "return true elseif not redis.call(\"get\",KEYS[1])then "
-	  "redis.call(\"set\",KEYS[1],ARGV[1],\"PX\",ARGV[2])return true end return false", 2, 0,
-	  script_obtain },
+	{ NULL, "if " SETNX "==1 then " EXPIRE "return 1 end return 0", 2, 0,
+	  script_acquire_seconds },
+	{ NULL, "if " SETNX "==1 then " PEXPIRE "return 1 end return 0", 2, 0, script_acquire },
+	{ NULL, "return " SET("1") ",\"NX\",\"PX\",ARGV[2])", 2, 0, script_add_ms },
+	{ NULL, "return " SET("1") ",\"PX\",ARGV[2],\"NX\")", 2, 0, script_add_ms },
+	{ NULL, "return " SET("1") ",\"NX\",\"EX\",ARGV[2])", 2, 0, script_add },
+	{ NULL, "return " SET("1") ",\"EX\",ARGV[2],\"NX\")", 2, 0, script_add },
+	{ NULL, IF_EQUAL PEXPIRE "return true elseif not " GET "then " SET("1")
+	  ",\"PX\",ARGV[2])return true end return false", 2, 0, script_obtain },
 	{ NULL, COUNT ON_ONE "redis.call(\"expire\",KEYS[1],ARGV[1])end return$a", 1, 0,
 	  script_count_once },
 	{ NULL, COUNT ON_ONE "redis.call(\"pexpire\",KEYS[1],ARGV[1])end return$a", 1, 0,
 	  script_count_once_ms },
 	{ NULL, COUNT AND_LEFT SETS_LEFT("1") BOTH, 1, 0, script_count_for_ms },
 	{ NULL, COUNT AND_LEFT "or ARGV[1]==\"1\"" SETS_LEFT("2") BOTH, 2, 0, script_count_again },
-	{ NULL, "local$a=tonumber(redis.call(\"get\",KEYS[1]))if$a and$a>0 then "
-	  "redis.call(\"decr\",KEYS[1])end", 0, 0, script_count_back },
+	{ NULL, "local$a=tonumber(" GET ")if$a and$a>0 then redis.call(\"decr\",KEYS[1])end", 0, 0,
+	  script_count_back },
 	{ NULL, IF_THERE "return redis.call(\"decrby\",KEYS[1],ARGV[1])else return\"NEX\"end", 1, 0,
 	  script_count_down },
-	{ NULL, IF_THERE "return redis.call(\"incrby\",KEYS[1],ARGV[2])end if 1*ARGV[1]~=0 then "
-	  "redis.call(\"setex\",KEYS[1],ARGV[1],ARGV[3])else redis.call(\"set\",KEYS[1],ARGV[3])"
-	  "end return 1*ARGV[3]", 3, 0, script_count_from },
+	{ NULL, IF_THERE "return redis.call(\"incrby\",KEYS[1],ARGV[2])end " IF_TIME SETEX
+	  "else " SET("3") ")end return 1*ARGV[3]", 3, 0, script_count_from },
 };
 
 /* Texts of known forms that clients have sent, by their digests. */

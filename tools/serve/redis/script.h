@@ -47,17 +47,18 @@ struct script {
 typedef enum started script_run(const struct script_call *call);
 
 /* lock_scripts.c */
-script_run script_delete_equal, script_delete_other, script_set_equal, script_expire_equal;
-script_run script_renew, script_renew_seconds;
-script_run script_renew_own, script_leave, script_release, script_extend, script_swap_equal;
-script_run script_acquire, script_acquire_seconds, script_extend_all, script_obtain;
-script_run script_obtain_seconds, script_add, script_add_ms, script_slot, script_swap;
+script_run script_delete_equal, script_delete_other, script_leave, script_release;
+script_run script_set_equal, script_swap, script_swap_equal, script_expire_equal;
+script_run script_renew, script_renew_own, script_renew_seconds, script_extend, script_extend_all;
+script_run script_acquire, script_acquire_seconds, script_obtain, script_obtain_seconds;
+script_run script_add, script_add_ms, script_slot;
 
 /* count_scripts.c */
-script_run script_count_for, script_count_for_ms, script_count_again, script_count_back;
-script_run script_count_window, script_count_window_again, script_count_first, script_count_present;
-script_run script_count, script_count_from, script_count_down, script_read, script_delete_matching, script_count_once;
+script_run script_count, script_count_present, script_count_from, script_count_down;
+script_run script_count_back, script_count_for, script_count_for_ms, script_count_again;
+script_run script_count_window, script_count_window_again, script_count_first, script_count_once;
 script_run script_count_once_ms, script_count_limited, script_count_read, script_throttle;
+script_run script_read, script_delete_matching;
 
 static inline struct target script_target(const struct script_call *call, unsigned int key)
 {
