@@ -13,12 +13,17 @@
 #include "belt/ground/compat.h"
 #include "limbo.h"
 
+/* Entries that the work frees before it lets other tasks run. */
+#define FEW	HB_BUNDLE
+
 struct workqueue_struct *hb_limbo_wq;
 
 static void wipe(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
-	if (hb_wipes(belt))
+	if (hb_wipes(belt)) {
 		memzero_explicit(entry->data, entry->key_len + entry->value_len);
+		cond_resched();
+	}
 }
 
 /*
@@ -57,11 +62,20 @@ void hb_limbo_leave(struct hb_shard *shard)
 	queue_rcu_work(hb_limbo_wq, &shard->free);
 }
 
+/* Lets other tasks run, between two bundles. */
+static void rest(unsigned int bundles)
+{
+	cond_resched();
+	if (bundles % 64 == 63)
+		hb_memory_soothe();
+}
+
 void hb_limbo_free(struct work_struct *work)
 {
 	struct hb_shard *shard = container_of(to_rcu_work(work), struct hb_shard, free);
 	struct hb_bundle bundle HB_UNINITIALIZED;
 	struct hashbelt_entry *entry, *next;
+	unsigned int left = 1, bundles = 0;
 	LIST_HEAD(leaving);
 
 	spin_lock(&shard->lock);
@@ -69,8 +83,11 @@ void hb_limbo_free(struct work_struct *work)
 	spin_unlock(&shard->lock);
 	hb_bundle_init(&bundle, shard->belt->account);
 	list_for_each_entry_safe(entry, next, &leaving, node.slot) {
+		if (!--left) {
+			rest(bundles++);
+			left = FEW;
+		}
 		put_in(shard->belt, entry, &bundle);
-		cond_resched();
 	}
 	hb_bundle_free(&bundle);
 	spin_lock(&shard->lock);

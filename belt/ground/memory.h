@@ -86,6 +86,7 @@ void hb_memory_limit(u64 bytes);
 void hb_memory_account_limit(u64 bytes);
 void hb_memory_part_limit(u64 bytes);
 u64 hb_memory_used(void);
+void hb_memory_soothe(void);
 bool hb_memory_is_scarce(struct hb_account *account);
 
 void hb_kin_init(struct hb_kin *kin);
