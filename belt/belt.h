@@ -16,6 +16,7 @@
 #include "belt/ground/hash.h"
 #include "belt/ground/index.h"
 #include "belt/ground/memory.h"
+#include "belt/ground/pace.h"
 #include "belt/ground/poller.h"
 #include "belt/ground/usage.h"
 #include "belt/settings.h"
@@ -241,12 +242,14 @@ struct hb_helper {
  * @next:	number of the shard that is the next to be drained
  * @until:	belt time up to which buckets fall off; written while no helper is at work
  * @end:	jiffies at which all stop; written while no helper is at work
+ * @yields:	the round is the worker's, which gives way; written while no helper is at work
  */
 struct hb_crew {
 	struct hb_helper helpers[HB_DRAINERS - 1];
 	atomic_t next;
 	u64 until;
 	unsigned long end;
+	bool yields;
 };
 
 /**
@@ -287,6 +290,7 @@ struct hb_crew {
  *		shard's lock, so it is a hint
  * @work:	the worker
  * @crew:	drains beside it; used under @round_lock
+ * @pace:	when the worker, its helpers and limbo give way
  * @movers:	tasks that wait for @round_lock; the worker does not compete with them
  * @missed:	the worker did not get @round_lock, and is to be queued when it is free
  * @sweep:	place where the sweep goes on; under @round_lock
@@ -331,6 +335,7 @@ struct hashbelt_belt {
 	struct hb_place hand;
 	struct work_struct work;
 	struct hb_crew crew;
+	struct hb_pace pace;
 	/**
 	 * @set_lock: one task at a time changes the settings. Inside it: belt->round_lock,
 	 * belt->clear_lock, kin->reclaim, flush->lock, window->gate, shard->lock, window->head,

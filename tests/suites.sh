@@ -286,7 +286,7 @@ suite_life() {
 	squeeze life-oom 352 life/oom_test
 	lockup life-lockup
 	guest life-entries "--memory 4096" "life/many_test 1000000"
-	guest life-belts "--memory 2560 --count-instructions" life/jump_test life/fair_test \
+	guest life-belts "--memory 2560 --count-instructions" life/jump_test life/fair_test life/busy_test \
 		life/polled_test life/mapped_test "life/belts_test 100000"
 }
 

@@ -45,8 +45,10 @@ static void clear(struct hashbelt_belt *belt, bool dead)
 	mutex_unlock(&belt->clear_lock);
 	hb_count_by(belt, HASHBELT_STAT_CLEARED, cleared);
 	/* An empty belt costs its account's worker nothing, however often it is cleared. */
-	if (count || dead)
+	if (count || dead) {
+		hb_pace_end(&belt->pace);
 		hb_kick_worker(belt);
+	}
 }
 
 /* Drops all entries: hashbelt_clear(). Context: may sleep. */

@@ -158,6 +158,7 @@ static void belt_free_work(struct work_struct *work)
 	hb_reclaim_wait(belt);
 	hb_window_close(belt);
 	hb_clock_stop(&belt->clock);
+	hb_pace_end(&belt->pace);
 	cancel_work_sync(&belt->work);
 	hb_pollers_stop(&belt->pollers);
 	free_entries(belt);
@@ -269,6 +270,7 @@ static void belt_init(struct hashbelt_belt *belt, const struct hashbelt_config *
 	hb_pollers_init(&belt->pollers, wq);
 	INIT_WORK(&belt->work, hb_belt_work);
 	hb_crew_init(belt);
+	hb_pace_init(&belt->pace);
 	INIT_RCU_WORK(&belt->free, belt_free_work);
 	INIT_WORK(&belt->last, belt_free_last);
 	hb_clock_init(&belt->clock, wq, &belt->work);

@@ -10,7 +10,9 @@
  * - The worker gives way. It takes the lock only if no task holds it or waits for it, because a
  *   task of low priority may hold it for any time, and the worker's thread serves other belts, too.
  *   The task queues the worker again afterwards. A turn of the worker ends after TURN milliseconds;
- *   the belt then goes to the end of its workqueue, which all belts of an account share.
+ *   the belt then goes to the end of its workqueue, which all belts of an account share. Where
+ *   much is due, the turn ends earlier if another task wants the processor, and the worker pauses
+ *   (pace.c). Pauses hold no lock.
  * - A task that moves belt time (hb_run_rounds()) waits for the lock, and makes a round to its end.
  * - A task that changes the settings (hb_step_once()) makes one step. It competes with the worker
  *   for the lock, so such tasks do not keep the worker from its rounds.
@@ -39,8 +41,40 @@
 /* Milliseconds for which the worker serves a belt before the user's other belts. */
 #define TURN	4
 
+/* Microseconds of a pause in which the worker gives way. */
+#define PAUSE	100
+
+/* Nodes that are drained before the worker looks whether it is to give way. */
+#define FEW	16
+
 /* Steps that a round makes alone, each with a batch of each shard, before it calls helpers. */
 #define STEPS_ALONE	4
+
+/* This is the worker or a helper, and another task waits for its processor. */
+static bool is_in_way(const struct hashbelt_belt *belt)
+{
+	return belt->crew.yields && hb_is_in_way(&belt->pace);
+}
+
+/*
+ * Drains a batch of plain entries, or of fewer if the worker is to give way. Return: the number of
+ * those that have expired; *@more: there may be more nodes.
+ */
+static unsigned int drain_plain(struct hb_shard *shard, u64 until, u64 now, bool *more,
+				struct hb_drain_result *result)
+{
+	unsigned int expired = 0, left;
+
+	for (left = HB_BATCH; left; left -= FEW) {
+		*more = hb_wheel_drain(&shard->wheel, until, now, FEW, result);
+		expired += hb_expire_drained(shard, result, now);
+		if (!*more || is_in_way(shard->belt))
+			return expired;
+	}
+	if (shard->belt->crew.yields)
+		hb_pace_begin(&shard->belt->pace);
+	return expired;
+}
 
 /*
  * Drains a batch of nodes of each of a shard's wheels, from buckets that have fallen off by @until.
@@ -55,11 +89,11 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 u
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
-	more = hb_wheel_drain(&shard->wheel, until, now, HB_BATCH, &result);
+	expired = drain_plain(shard, until, now, &more, &result);
 	more |= hb_wheel_drain(&shard->leases, until, now, HB_BATCH, &result);
+	expired += hb_expire_drained(shard, &result, now);
 	if (result.buckets)
 		trace_hashbelt_rotate(belt->id, number, result.buckets, now);
-	expired = hb_expire_drained(shard, &result, now);
 	if (!more)
 		WRITE_ONCE(shard->next, hb_shard_next(shard));
 	spin_unlock(&shard->lock);
@@ -154,6 +188,8 @@ static bool resize_step(struct hashbelt_belt *belt)
 		spin_lock(&shard->lock);
 		hb_index_move(&belt->index);
 		spin_unlock(&shard->lock);
+		if (!(chains % FEW) && is_in_way(belt))
+			break;
 		/* A chain may be long. */
 		cond_resched();
 	}
@@ -179,6 +215,8 @@ static bool drain_steps(struct hashbelt_belt *belt, u64 until)
 			due |= unload_step(shard);
 		if (is_due(shard, until))
 			due |= drain_step(belt, shard, until);
+		if (due && is_in_way(belt))
+			break;
 	}
 	return due;
 }
@@ -229,7 +267,7 @@ static struct hb_shard *next_shard(struct hashbelt_belt *belt)
 
 /*
  * Drains as many batches as the belt has shards: of *@shard, which this task has got, and then of
- * further ones. False: no shard is left, or the time is up.
+ * further ones. False: no shard is left, the time is up, or this task is to give way.
  */
 static bool drain_some(struct hashbelt_belt *belt, struct hb_shard **shard)
 {
@@ -243,6 +281,8 @@ static bool drain_some(struct hashbelt_belt *belt, struct hb_shard **shard)
 			return false;
 		if (!drain_step(belt, *shard, crew->until))
 			*shard = NULL;
+		if (is_in_way(belt))
+			return false;
 		cond_resched();
 	}
 	return !batches;
@@ -337,11 +377,17 @@ static bool must_stop(const unsigned long *end)
 	return fatal_signal_pending(current) || (end && time_after_eq(jiffies, *end));
 }
 
+/* The round is to end before all is done. */
+static bool must_break(const struct hashbelt_belt *belt, const unsigned long *end)
+{
+	return must_stop(end) || is_in_way(belt);
+}
+
 /*
  * Drains what is due when the round begins, and then does the other work that there is. Makes at
- * least one step, and stops when must_stop() says so. It ends whatever is added meanwhile, by other
- * tasks, by the callback of a module, or by entries that are reinserted for less time than the
- * round takes. True if there is more.
+ * least one step, and stops when must_break() says so. It ends whatever is added meanwhile, by
+ * other tasks, by the callback of a module, or by entries that are reinserted for less time than
+ * the round takes. True if there is more.
  */
 static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 {
@@ -353,8 +399,8 @@ static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 			drain_together(belt, until, end ? *end : end_of_turn());
 		more = hb_step(belt, until);
 		cond_resched();
-	} while (more & HB_MORE_DUE && !must_stop(end));
-	for (steps = steps_ahead(belt); more && steps && !must_stop(end); steps--) {
+	} while (more & HB_MORE_DUE && !must_break(belt, end));
+	for (steps = steps_ahead(belt); more && steps && !must_break(belt, end); steps--) {
 		more = hb_step(belt, until);
 		cond_resched();
 	}
@@ -363,10 +409,10 @@ static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 
 /*
  * Makes rounds until the index fits or must_stop() says so, and sets the alarm for the next bucket.
- * If there may be more work, queues the worker behind the other work of its workqueue. Under
- * belt->round_lock.
+ * If there may be more work, queues the worker behind the other work of its workqueue. True if it
+ * has. Under belt->round_lock.
  */
-static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
+static bool run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 {
 	u64 next = HB_NEVER;
 	bool more, stop;
@@ -374,7 +420,7 @@ static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 	hb_clock_reset_alarm(&belt->clock);
 	do {
 		more = do_round(belt, end);
-		stop = must_stop(end);
+		stop = must_stop(end) || (more && is_in_way(belt));
 	} while (!stop && fit_index(belt));
 	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
@@ -386,6 +432,7 @@ static void run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 	/* If it stopped, it did not look whether the index fits. */
 	if (more || stop)
 		hb_kick_worker(belt);
+	return more || stop;
 }
 
 static bool try_round(struct hashbelt_belt *belt)
@@ -460,9 +507,15 @@ void hb_belt_work(struct work_struct *work)
 {
 	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, work);
 	unsigned long end = end_of_turn();
+	bool more;
 
 	if (!begin_round(belt))
 		return;
-	run_rounds(belt, &end);
+	belt->crew.yields = true;
+	more = run_rounds(belt, &end);
+	belt->crew.yields = false;
+	WRITE_ONCE(belt->pace.busy, more);
 	end_round(belt);
+	if (more)
+		hb_give_way(&belt->pace, PAUSE);
 }

@@ -11,10 +11,15 @@
 
 #include "belt/belt.h"
 #include "belt/ground/compat.h"
+#include "belt/ground/pace.h"
 #include "limbo.h"
 
-/* Entries that the work frees before it lets other tasks run. */
+/* Entries that the work frees before it looks whether it is to give way. */
 #define FEW	HB_BUNDLE
+
+/* Microseconds of a pause, and of one while the belt's worker, which goes first, has more to do. */
+#define PAUSE		200
+#define PAUSE_LONG	600
 
 struct workqueue_struct *hb_limbo_wq;
 
@@ -63,8 +68,10 @@ void hb_limbo_leave(struct hb_shard *shard)
 }
 
 /* Lets other tasks run, between two bundles. */
-static void rest(unsigned int bundles)
+static void rest(struct hashbelt_belt *belt, unsigned int bundles)
 {
+	while (hb_give_way(&belt->pace, READ_ONCE(belt->pace.busy) ? PAUSE_LONG : PAUSE))
+		;
 	cond_resched();
 	if (bundles % 64 == 63)
 		hb_memory_soothe();
@@ -84,7 +91,7 @@ void hb_limbo_free(struct work_struct *work)
 	hb_bundle_init(&bundle, shard->belt->account);
 	list_for_each_entry_safe(entry, next, &leaving, node.slot) {
 		if (!--left) {
-			rest(bundles++);
+			rest(shard->belt, bundles++);
 			left = FEW;
 		}
 		put_in(shard->belt, entry, &bundle);
@@ -139,6 +146,7 @@ int hb_limbo_flush(struct hashbelt_belt *belt)
 
 	if (!hb_is_in_limbo(belt))
 		return 0;
+	hb_pace_end(&belt->pace);
 	if (mutex_lock_killable(&flush->lock))
 		return -EINTR;
 	/* If @ended is larger, another task has begun and ended a flush since this call began. */

@@ -322,6 +322,8 @@ static bool take_expired(struct hb_account *account, struct hashbelt_belt *belt,
 bool hb_free_memory(struct hb_account *account, struct hashbelt_belt *belt, size_t size,
 		    unsigned int *step)
 {
+	/* Work of limbo that gives way in one belt may keep that of others from running. */
+	hb_hurry();
 	if (!*step) {
 		*step = 1;
 		if (belt)

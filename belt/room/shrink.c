@@ -27,6 +27,7 @@
 #include "belt/belt.h"
 #include "belt/events/limbo.h"
 #include "belt/ground/compat.h"
+#include "belt/ground/pace.h"
 #include "belt/shard/mark.h"
 #include "evict.h"
 #include "hand.h"
@@ -117,6 +118,15 @@ static void walk(const struct shrink_control *control, list_lru_walk_cb visit, v
 }
 
 /*
+ * The system has memory, or page cache to reclaim: a memory cgroup is at its limit. The kernel does
+ * not tell a shrinker which of the two it is.
+ */
+static bool is_memory_free(void)
+{
+	return si_mem_available() > (long)(totalram_pages() / 32);
+}
+
+/*
  * About so many entries: as many in each belt as in the next ones. Each belt that is taken out of
  * the list was added by a put. Belts that are added meanwhile count as an entry each.
  */
@@ -128,6 +138,9 @@ static unsigned long shrink_count(struct shrinker *self, struct shrink_control *
 	/* Pairs with the release in hb_shrink_init(). */
 	if (!smp_load_acquire(&ready))
 		return SHRINK_EMPTY;
+	/* Where all entries are in limbo, shrink_scan() is not called. */
+	if (!is_memory_free())
+		hb_hurry();
 	for (left = belts_of(control); left && !counted.belts; left -= min(left, COMPARE_MOST)) {
 		rcu_read_lock();
 		walk(control, count_belt, &counted);
@@ -227,15 +240,6 @@ static s64 room_of(struct mem_cgroup *memcg)
 	}
 #endif
 	return room * PAGE_SIZE;
-}
-
-/*
- * The system has memory, or page cache to reclaim: a memory cgroup is at its limit. The kernel does
- * not tell a shrinker which of the two it is.
- */
-static bool is_memory_free(void)
-{
-	return si_mem_available() > (long)(totalram_pages() / 32);
 }
 
 /**
@@ -377,6 +381,8 @@ static unsigned long shrink_scan(struct shrinker *self, struct shrink_control *c
 	unsigned long most = control->nr_to_scan;
 	struct shrink shrink = {};
 
+	/* Memory that limbo frees need not be evicted. */
+	hb_hurry();
 	/* Entries that other tasks have evicted may be enough once they are freed. */
 	if (has_enough(control) || leaves_it_to_limbo(control, LIMBO_MUCH))
 		return SHRINK_STOP;

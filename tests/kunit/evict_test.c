@@ -29,6 +29,13 @@ static long pages_available(void)
 	return available ?: si_mem_available();
 }
 
+static unsigned int hurries;	/* calls of hb_hurry() by the included sources */
+
+static void count_hurry(void)
+{
+	hurries++;
+}
+
 /* Called where the included sources would queue work. */
 static void (*at_queueing)(void);
 
@@ -44,8 +51,10 @@ static bool queue(struct workqueue_struct *wq, struct rcu_work *work)
 #define cond_resched give_way
 #define si_mem_available pages_available
 #define queue_rcu_work queue
+#define hb_hurry count_hurry
 #include "belt/room/reclaim.c"
 #include "belt/room/shrink.c"
+#undef hb_hurry
 #undef queue_rcu_work
 #undef si_mem_available
 #include "belt.h"
@@ -725,6 +734,26 @@ static void a_call_of_the_shrinker_compares_belts_1024_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 616UL);
 }
 
+static void no_worker_pauses_while_memory_is_short(struct kunit *test)
+{
+	struct shrink_control control = { .nr_to_scan = 1 };
+	unsigned int step = 0;
+
+	hurries = 0;
+	available = LONG_MAX;
+	shrink_count(NULL, &control);
+	KUNIT_EXPECT_EQ(test, hurries, 0u);
+	available = 1;
+	shrink_count(NULL, &control);
+	KUNIT_EXPECT_EQ(test, hurries, 1u);
+	available = LONG_MAX;
+	shrink_scan(NULL, &control);
+	KUNIT_EXPECT_EQ(test, hurries, 2u);
+	available = 0;
+	hb_free_memory(NULL, NULL, 1, &step);
+	KUNIT_EXPECT_EQ(test, hurries, 3u);
+}
+
 /* A walk takes a belt out of the list that is emptied or pinned, and not while it has entries. */
 static void a_belt_is_listed_again_with_its_next_entry(struct kunit *test)
 {
@@ -1220,6 +1249,7 @@ static struct kunit_case evict_test_cases[] = {
 			 behind_gen_params),
 	KUNIT_CASE(the_shrinker_counts_other_belts_each_time),
 	KUNIT_CASE(a_call_of_the_shrinker_compares_belts_1024_times),
+	KUNIT_CASE(no_worker_pauses_while_memory_is_short),
 	KUNIT_CASE(a_belt_is_listed_again_with_its_next_entry),
 	KUNIT_CASE(the_shrinker_spares_entries_that_were_read_on_a_belt_that_evicts),
 	KUNIT_CASE(the_shrinker_skips_at_most_1024_entries_for_16),

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Giving way: a worker that has much to do leaves its processor to other tasks that want it.
+ *
+ * A scheduler is fair: a task that wakes up beside a worker may wait for a tick or more. So a
+ * worker looks after each few entries whether it is alone, and pauses if it is not. It holds no
+ * lock then. A task that needs the work done does it, or calls hb_pace_end() or hb_hurry(): no
+ * further pause begins. Pauses take less than a millisecond, so nothing ends one early.
+ *
+ * On a busy machine a worker is never alone. So the workers of a belt give way for HB_PATIENCE
+ * from the moment at which they have found much to do, and then for as long not.
+ */
+#include <linux/compiler.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/sched/stat.h>
+
+#include "pace.h"
+
+static unsigned long hurry_until;	/* jiffies until which hb_hurry() holds */
+
+void hb_pace_init(struct hb_pace *pace)
+{
+	pace->begun = jiffies - 2 * HB_PATIENCE;
+	pace->busy = false;
+}
+
+/* There is much to do: the workers give way from now on, unless they have done so recently. */
+void hb_pace_begin(struct hb_pace *pace)
+{
+	if (time_after_eq(jiffies, READ_ONCE(pace->begun) + 2 * HB_PATIENCE))
+		WRITE_ONCE(pace->begun, jiffies);
+}
+
+/* A task waits for the workers: they do not give way, for HB_PATIENCE from now on. */
+void hb_pace_end(struct hb_pace *pace)
+{
+	WRITE_ONCE(pace->begun, jiffies - HB_PATIENCE);
+}
+
+/* Memory is short: no worker of any belt gives way, for HB_PATIENCE from now on. */
+void hb_hurry(void)
+{
+	WRITE_ONCE(hurry_until, jiffies + HB_PATIENCE);
+}
+
+/* Another task wants the processor of this worker, which is to give way. Context: any. */
+bool hb_is_in_way(const struct hb_pace *pace)
+{
+	return !single_task_running() &&
+	       time_before(jiffies, READ_ONCE(pace->begun) + HB_PATIENCE) &&
+	       time_after_eq(jiffies, READ_ONCE(hurry_until));
+}
+
+/*
+ * Pauses for so many microseconds, and half of that at most in addition, if hb_is_in_way(). True if
+ * it was. Context: may sleep; no lock is held.
+ */
+bool hb_give_way(const struct hb_pace *pace, unsigned int pause_us)
+{
+	if (!hb_is_in_way(pace))
+		return false;
+	/* Often the scheduler lets the other task run, which does not take long. */
+	cond_resched();
+	if (!hb_is_in_way(pace))
+		return true;
+	/*
+	 * Benign race in the hrtimer code: a task that begins to sleep reads plainly whether the
+	 * timer has expired already, which the timer's function writes.
+	 */
+	data_race((usleep_range(pause_us, pause_us + pause_us / 2), 0));
+	return true;
+}

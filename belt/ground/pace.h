@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _HASHBELT_PACE_H
+#define _HASHBELT_PACE_H
+
+#include <linux/types.h>
+
+/**
+ * struct hb_pace - when the workers of a belt give way to other tasks of their processor
+ * @begun:	jiffies since which they do, for HB_PATIENCE at most; no lock protects it
+ * @busy:	the worker has more to do; written under belt->round_lock, and read as a hint
+ */
+struct hb_pace {
+	unsigned long begun;
+	bool busy;
+};
+
+/* Jiffies for which workers give way, and for which they do not after that. */
+#define HB_PATIENCE	(2 * HZ)
+
+void hb_pace_init(struct hb_pace *pace);
+void hb_pace_begin(struct hb_pace *pace);
+void hb_pace_end(struct hb_pace *pace);
+bool hb_is_in_way(const struct hb_pace *pace);
+bool hb_give_way(const struct hb_pace *pace, unsigned int pause_us);
+void hb_hurry(void);
+
+#endif /* _HASHBELT_PACE_H */

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Workers that give way. Guarantees 4 and 5 of docs/guarantees.md. pace.c is included, so that a
+ * case can say whether another task wants the processor.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/sched/stat.h>
+
+#include "fixture.h"
+
+/* Another task always wants the processor. */
+static bool crowded;
+
+static bool is_alone(void)
+{
+	return !crowded && single_task_running();
+}
+
+/* Tasks that pause now. While @held is set, no pause ends. */
+static atomic_t pausing;
+static bool held;
+
+static void pause_for(unsigned long min, unsigned long max)
+{
+	atomic_inc(&pausing);
+	do {
+		usleep_range(min, max);
+	} while (READ_ONCE(held));
+	atomic_dec(&pausing);
+}
+
+#define single_task_running is_alone
+#define usleep_range pause_for
+#include "belt/ground/pace.c"
+#undef usleep_range
+#undef single_task_running
+
+/* Many entries for one turn. */
+#define ENTRIES	2000u
+
+static void workers_give_way_for_a_time_and_then_not(struct kunit *test)
+{
+	struct hb_pace pace;
+
+	crowded = true;
+	hb_pace_init(&pace);
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+	hb_pace_begin(&pace);
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace));
+	pace.begun -= HB_PATIENCE;
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+	hb_pace_begin(&pace);
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+	pace.begun -= HB_PATIENCE;
+	hb_pace_begin(&pace);
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace));
+	hb_pace_end(&pace);
+	hb_pace_begin(&pace);
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+}
+
+static void no_worker_gives_way_while_memory_is_short(struct kunit *test)
+{
+	struct hb_pace pace;
+
+	crowded = true;
+	hb_pace_init(&pace);
+	hb_pace_begin(&pace);
+	hb_hurry();
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+	WRITE_ONCE(hurry_until, jiffies);
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace));
+}
+
+static struct hashbelt_belt *make_due(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
+	unsigned int i;
+
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	move_time_only(belt, 300 * SEC);
+	return belt;
+}
+
+/* A task that moves time finds the lock free, and does the work of a worker that pauses. */
+static void a_worker_that_pauses_holds_no_lock(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_due(test);
+	struct fixture *f = test->priv;
+
+	crowded = true;
+	WRITE_ONCE(held, true);
+	hb_kick_worker(belt);
+	while (!atomic_read(&pausing))
+		usleep_range(20, 30);
+	KUNIT_EXPECT_GT(test, f->expired, 0u);
+	KUNIT_EXPECT_LT(test, f->expired, ENTRIES);
+	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 0), 0);
+	KUNIT_EXPECT_EQ(test, f->expired, ENTRIES);
+	KUNIT_EXPECT_GT(test, atomic_read(&pausing), 0);
+	WRITE_ONCE(held, false);
+	cancel_work_sync(&belt->work);
+}
+
+/* On a busy machine the worker pauses again and again, and for no longer than HB_PATIENCE. */
+static void a_worker_ends_though_it_is_never_alone(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_due(test);
+	struct fixture *f = test->priv;
+	unsigned long begin = jiffies;
+
+	crowded = true;
+	hb_kick_worker(belt);
+	while (f->expired < ENTRIES && time_before(jiffies, begin + 2 * HB_PATIENCE))
+		flush_work(&belt->work);
+	KUNIT_EXPECT_EQ(test, f->expired, ENTRIES);
+}
+
+/* Elsewhere limbo would pause for HB_PATIENCE here. */
+static void a_flush_does_not_wait_for_limbo_that_gives_way(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
+	u64 empty = hb_memory_used();
+	unsigned long begin;
+	unsigned int i;
+
+	for (i = 0; i < 100; i++)
+		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	flush_work(&belt->work);
+	crowded = true;
+	hb_pace_begin(&belt->pace);
+	for (i = 0; i < 100; i++)
+		KUNIT_ASSERT_EQ(test, take_out(belt, i), 0);
+	begin = jiffies;
+	KUNIT_EXPECT_EQ(test, hb_limbo_flush(belt), 0);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + HB_PATIENCE));
+	KUNIT_EXPECT_LE(test, hb_memory_used(), empty);
+}
+
+static void clearing_a_belt_ends_its_pauses(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_recording(test, 0, 0);
+
+	KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
+	crowded = true;
+	hb_pace_begin(&belt->pace);
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&belt->pace));
+	hb_clear(belt);
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&belt->pace));
+}
+
+static int pace_init(struct kunit *test)
+{
+	hurry_until = jiffies;
+	return fixture_init(test);
+}
+
+static void pace_exit(struct kunit *test)
+{
+	crowded = false;
+	WRITE_ONCE(held, false);
+	fixture_exit(test);
+}
+
+static struct kunit_case pace_test_cases[] = {
+	KUNIT_CASE(workers_give_way_for_a_time_and_then_not),
+	KUNIT_CASE(no_worker_gives_way_while_memory_is_short),
+	KUNIT_CASE(a_worker_that_pauses_holds_no_lock),
+	KUNIT_CASE(a_worker_ends_though_it_is_never_alone),
+	KUNIT_CASE(a_flush_does_not_wait_for_limbo_that_gives_way),
+	KUNIT_CASE(clearing_a_belt_ends_its_pauses),
+	{}
+};
+
+static struct kunit_suite pace_suite = {
+	.name = "hashbelt_pace",
+	.init = pace_init,
+	.exit = pace_exit,
+	.test_cases = pace_test_cases,
+};
+
+kunit_test_suites(&pace_suite);

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * busy_test - the worker gives way to other tasks, and for no longer than it promises.
+ *
+ * For a guest with one processor whose time is the number of instructions that it has executed. So
+ * the times do not depend on the load of the host. Beside a task that never pauses, the worker is
+ * never alone on its processor.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "device.h"
+#include "process.h"
+
+#define MANY		500000u
+#define FEW		50000u
+#define HOT		1000u		/* entries that do not expire */
+
+/* The worker gives way for two seconds. Then it has half of the processor. */
+#define DRAINED_MS	3000u
+#define FREED_MS	4000u
+
+/* A put, and limbo where memory is short: less than some time slices of the other task. */
+#define SOON_MS		100u
+
+#define LATE_NS		100000u
+
+/**
+ * struct reader - a task that gets the HOT keys
+ * @thread:	its thread
+ * @belt:	the belt
+ * @pause_us:	microseconds between two gets
+ * @counts:	it counts the gets
+ * @end:	it is to end
+ * @gets:	number of gets
+ * @late:	those that took longer than LATE_NS
+ * @most_ns:	time of the longest
+ */
+static struct reader {
+	pthread_t thread;
+	int belt;
+	unsigned int pause_us;
+	bool counts;
+	bool end;
+	unsigned int gets;
+	unsigned int late;
+	__u64 most_ns;
+} reader;
+
+/* The shrinker may have evicted the entry. */
+static void get_one(unsigned int number)
+{
+	struct { __u64 number, zero; } key = { number, 0 };
+	unsigned char value[64];
+	struct hashbelt_item item = {
+		.key = address(&key), .key_len = sizeof(key),
+		.value = address(value), .value_len = sizeof(value),
+	};
+
+	call(reader.belt, HASHBELT_IOC_GET, &item);
+}
+
+static void wait_until(__u64 ns)
+{
+	struct timespec until = { ns / 1000000000, ns % 1000000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* Measures each get from the time on at which it is due. */
+static void *use(void *arg)
+{
+	unsigned int number = 0;
+	__u64 due, took;
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	while (!__atomic_load_n(&reader.end, __ATOMIC_ACQUIRE)) {
+		due = wall_ns() + reader.pause_us * 1000;
+		if (reader.pause_us)
+			wait_until(due);
+		get_one(number = (number + 1) % HOT);
+		took = wall_ns() - due;
+		if (!__atomic_load_n(&reader.counts, __ATOMIC_ACQUIRE))
+			continue;
+		reader.gets++;
+		reader.late += took > LATE_NS;
+		reader.most_ns = took > reader.most_ns ? took : reader.most_ns;
+	}
+	return arg;
+}
+
+static void start_reader(int belt, unsigned int pause_us)
+{
+	reader = (struct reader){ .belt = belt, .pause_us = pause_us };
+	if (pthread_create(&reader.thread, NULL, use, NULL))
+		bail_out("no thread");
+}
+
+static void end_reader(void)
+{
+	__atomic_store_n(&reader.end, true, __ATOMIC_RELEASE);
+	pthread_join(reader.thread, NULL);
+}
+
+/* A belt whose time stands still, with @n entries of a second. */
+static int make_belt(unsigned int n, __u64 max_bytes)
+{
+	int belt = belt_of((struct hashbelt_settings){
+		.ttl_ms = 1000, .buckets = 11, .mode = 0600, .max_bytes = max_bytes,
+		.policy = HASHBELT_EVICT });
+
+	put_numbers(belt, 0, HOT, HASHBELT_TTL_NEVER);
+	put_numbers(belt, HOT, n, 0);
+	return belt;
+}
+
+/* Lets time go on until the worker has begun to drain. */
+static void let_expire(int belt)
+{
+	advance(belt, 899);
+	must(belt, HASHBELT_IOC_RESUME, NULL);
+	while (!counter(belt, HASHBELT_STAT_EXPIRED))
+		usleep(1000);
+}
+
+static __u64 ms_since(__u64 begin)
+{
+	return (wall_ns() - begin) / 1000000;
+}
+
+static void wait_until_drained(int belt, unsigned int n)
+{
+	while (counter(belt, HASHBELT_STAT_EXPIRED) < n)
+		usleep(1000);
+}
+
+static void wait_until_freed(__u64 bytes)
+{
+	while (get_parameter("used_bytes") > bytes)
+		usleep(1000);
+}
+
+/* The bytes that are used when most entries of a belt have been freed that takes @bytes. */
+static __u64 mostly_freed(__u64 before)
+{
+	return before + (get_parameter("used_bytes") - before) / 4;
+}
+
+static void test_bound(void)
+{
+	__u64 before = get_parameter("used_bytes"), freed, begin, took;
+	int belt = make_belt(MANY, 0);
+
+	freed = mostly_freed(before);
+	start_reader(belt, 0);
+	let_expire(belt);
+	begin = wall_ns();
+	wait_until_drained(belt, MANY);
+	took = ms_since(begin);
+	ok(took <= DRAINED_MS,
+	   "beside a task that never pauses, %u entries are handed over within %u ms", MANY,
+	   DRAINED_MS);
+	note("%llu ms", took);
+	wait_until_freed(freed);
+	took = ms_since(begin);
+	ok(took <= FREED_MS, "and their memory is freed within %u ms", FREED_MS);
+	note("%llu ms", took);
+	end_reader();
+	close(belt);
+	used_at_last(before);
+}
+
+static void test_latency(void)
+{
+	__u64 before = get_parameter("used_bytes"), freed;
+	int belt = make_belt(MANY, 0);
+
+	freed = mostly_freed(before);
+	start_reader(belt, 1000);
+	let_expire(belt);
+	__atomic_store_n(&reader.counts, true, __ATOMIC_RELEASE);
+	wait_until_drained(belt, MANY);
+	wait_until_freed(freed);
+	end_reader();
+	ok(reader.gets > 100 && reader.late <= reader.gets / 100,
+	   "while %u entries expire, 99 of 100 gets each millisecond take less than %u us", MANY,
+	   LATE_NS / 1000);
+	note("%u gets, %u later, the longest took %llu us", reader.gets, reader.late,
+	     reader.most_ns / 1000);
+	close(belt);
+	used_at_last(before);
+}
+
+static void test_pressure(void)
+{
+	__u64 before = get_parameter("used_bytes"), freed, begin, took;
+	int belt = make_belt(FEW, 0);
+
+	freed = mostly_freed(before);
+	start_reader(belt, 0);
+	let_expire(belt);
+	wait_until_drained(belt, FEW);
+	usleep(1000 * SOON_MS);
+	ok(get_parameter("used_bytes") > freed, "limbo gives way to a task that never pauses");
+	begin = wall_ns();
+	drop_caches();
+	wait_until_freed(freed);
+	took = ms_since(begin);
+	ok(took <= SOON_MS, "limbo gives way no longer when the kernel calls the shrinker");
+	note("%llu ms", took);
+	end_reader();
+	close(belt);
+	used_at_last(before);
+}
+
+/* The longest of so many puts, in milliseconds. */
+static __u64 longest_put(int belt, unsigned int from, unsigned int n)
+{
+	__u64 most = 0, begin, took;
+
+	while (n--) {
+		begin = wall_ns();
+		put_numbers(belt, from++, 1, HASHBELT_TTL_NEVER);
+		took = ms_since(begin);
+		most = took > most ? took : most;
+	}
+	return most;
+}
+
+static void test_full(void)
+{
+	__u64 before = get_parameter("used_bytes"), took;
+	int belt = make_belt(FEW, 7 * MIB);
+
+	start_reader(belt, 0);
+	let_expire(belt);
+	took = longest_put(belt, HOT + FEW, 1000);
+	ok(took <= SOON_MS, "a put into a full belt does not wait for a worker that gives way");
+	note("%llu ms", took);
+	end_reader();
+	close(belt);
+	used_at_last(before);
+}
+
+int main(void)
+{
+	alarm(600);
+	set_exempt(true);
+	test_bound();
+	test_latency();
+	test_pressure();
+	test_full();
+	return done_testing();
+}
