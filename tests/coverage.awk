@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# coverage.awk -v each=PERCENT -v prefix=PREFIX FILE.gcov...
+# coverage.awk -v each=PERCENT [prefix=PREFIX FILE.gcov...]...
 #
 # Reads the .gcov files of gcov, whose names begin with "prefix", and prints a table: file, lines
 # of code, lines run, percent; branches, branches taken at least once, percent. A file of which less
@@ -8,39 +8,32 @@
 # and comments do not interrupt a range. The last line is the total.
 #
 # A line of a .gcov is COUNT:NUMBER:TEXT, and its branches follow it, one on each line. Code that
-# was compiled more than once, such as a function in a header, appears more than once: a line has
-# run if any copy has run, and a branch was taken if it was taken in any copy.
+# was compiled more than once, such as a function in a header, or for two kernels, appears more than
+# once: a line has run if any copy has run, and a branch was taken if it was taken in any copy.
 
-function report(	i, covered, lines, first, last, ranges, branch, branches, taken) {
-	for (i = 1; i <= highest; i++) {
-		if (!(i in run))
+function report(file,	i, covered, lines, first, last, ranges) {
+	for (i = 1; i <= highest[file]; i++) {
+		if (!((file, i) in run))
 			continue
 		lines++
-		covered += run[i]
-		if (run[i] && first) {
+		covered += run[file, i]
+		if (run[file, i] && first) {
 			ranges = ranges " " first (last > first ? "-" last : "")
 			first = 0
 		}
-		if (!run[i]) {
+		if (!run[file, i]) {
 			first = first ? first : i
 			last = i
 		}
 	}
 	if (first)
 		ranges = ranges " " first (last > first ? "-" last : "")
-	for (branch in went) {
-		branches++
-		taken += went[branch]
-	}
 	if (lines)
-		row(file, lines, covered, branches, taken, ranges)
+		row(file, lines, covered, branches[file], taken[file], ranges)
 	all += lines
 	all_covered += covered
-	all_branches += branches
-	all_taken += taken
-	highest = 0
-	split("", run)
-	split("", went)
+	all_branches += branches[file]
+	all_taken += taken[file]
 }
 
 function percent(part, whole) {
@@ -61,21 +54,27 @@ BEGIN {
 }
 
 FNR == 1 {
-	name = FILENAME
-	sub(/.*\//, "", name)
-	name = substr(name, length(prefix) + 1)
-	sub(/\.gcov$/, "", name)
-	gsub(/#/, "/", name)
-	if (file != "" && name != file)
-		report()
-	file = name
+	file = substr(FILENAME, length(prefix) + 1)
+	sub(/\.gcov$/, "", file)
+	gsub(/#/, "/", file)
+	if (!(file in highest)) {
+		files[++n] = file
+		highest[file] = 0
+	}
 }
 
 # branch  0 taken 12 (fallthrough)
 /^branch +[0-9]/ {
 	split($0, words, " ")
-	branch = number " " words[2]
-	went[branch] = went[branch] || (words[3] == "taken" && words[4] > 0)
+	branch = file " " number " " words[2]
+	if (!(branch in went)) {
+		went[branch] = 0
+		branches[file]++
+	}
+	if (!went[branch] && words[3] == "taken" && words[4] > 0) {
+		went[branch] = 1
+		taken[file]++
+	}
 	next
 }
 
@@ -86,12 +85,13 @@ FNR == 1 {
 }
 
 NF >= 3 && number && count ~ /^([0-9]+|#####|=====)$/ {
-	run[number] = run[number] || count + 0 > 0
-	if (number > highest)
-		highest = number
+	run[file, number] = run[file, number] || count + 0 > 0
+	if (number > highest[file])
+		highest[file] = number
 }
 
 END {
-	report()
+	for (i = 1; i <= n; i++)
+		report(files[i])
 	row("total", all, all_covered, all_branches, all_taken, "")
 }

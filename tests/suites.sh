@@ -631,7 +631,7 @@ suite_debug() (
 	use_kernel debug debug || exit
 	on_checked debug 8000 "--append kmemleak=off"
 	[ "$ONLY$listing" ] || check lines "$tests/coverage.sh" "$logs/lines.txt" "$module" \
-		"$logs/debug/output.log" "$guest_status"
+		"$logs/debug/output.log" "$guest_status" "$top/.cache/build/kunit" "$logs/kunit"
 	[ "$ONLY$listing" ] || check lock-order "$tests/lock_order.py" "$logs/debug/output.log"
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	guest leaks "--memory 2048" LEAKS=yes SCALE=1 client_test kept_test $(programs "" $leaking)
@@ -754,7 +754,7 @@ kunit() {
 	quickly=--no-kmemleak
 	[ "$size" != full ] || quickly=
 	# shellcheck disable=SC2086 # an option, or none
-	"$tests/kunit/run.sh" $quickly ${ONLY:+--only "$ONLY"} 2>"$logs/kunit.err"
+	"$tests/kunit/run.sh" --keep "$logs/kunit" $quickly ${ONLY:+--only "$ONLY"} 2>"$logs/kunit.err"
 	kunit_status=$?
 	grep -v '^!' "$logs/kunit.err" | sed 's/^/# /'
 	grep '^!' "$logs/kunit.err" | sed 's/^/# /'

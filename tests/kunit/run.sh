@@ -19,7 +19,7 @@
 #   --no-kmemleak      do not search for leaks: allocation gets much faster
 #   --real-time        let the guest's clock run with the host's; otherwise it jumps to
 #                      the next timer when the guest is idle, so sleeping takes no time
-#   --keep DIRECTORY   store kernel.log in this directory
+#   --keep DIRECTORY   store kernel.log in this directory, and gcov's counts, *.gcda
 #
 # stdout is TAP, with one line for each case or parameter of a case. The exit status is
 # 0 only if at least one case ran, all cases passed, each module was loaded and unloaded,
@@ -156,7 +156,7 @@ build_select() {
 
 # prepare DIRECTORY - make the root directory of the guest.
 prepare() {
-	for directory in bin dev modules proc report sys tmp; do
+	for directory in bin dev modules proc report/counts sys tmp; do
 		mkdir -p "$root/$directory"
 	done
 	cp /bin/busybox "$root/bin/busybox"
@@ -334,7 +334,7 @@ done
 [ -f "$directory/Kbuild" ] || fail "no Kbuild in $directory"
 directory=$(cd "$directory" && pwd)
 only=$(printf '%s' "$only" | tr -s ' ,' ',' | sed 's/^,//; s/,$//')
-[ -z "$keep" ] || { mkdir -p "$keep" && keep=$(cd "$keep" && pwd); }
+[ -z "$keep" ] || { mkdir -p "$keep" && keep=$(cd "$keep" && pwd) && rm -f "$keep"/*.gcda; }
 
 trap cleanup EXIT
 trap 'exit 129' HUP
@@ -349,4 +349,5 @@ kernel image >"$work/image" || exit 1
 image=$(cat "$work/image")
 prepare "$directory"
 boot
+[ -z "$keep" ] || cp "$root"/report/counts/*.gcda "$keep" 2>/dev/null || true
 check_results
