@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * map_test - the window of a belt: which mappings are refused, what a mapping shows, and that
- * nothing a reader does with it harms others.
+ * map_test - the window of a belt: which mappings are refused, what a mapping shows, and how it
+ * ends.
+ *
+ * Which entries get a slot, and how they leave it: tests/kunit/slot_test.c. What a reader can do
+ * with a mapping: reader_test.c.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -45,14 +48,6 @@ static void test_settings(void)
 	}
 	SET(belt, .fields = HASHBELT_SET_WINDOW);
 	is_errno(map_window(belt).err, ENODATA, "a window of 0 bytes is none");
-	is_errno(set_belt(belt, (struct hashbelt_settings){
-			.fields = HASHBELT_SET_WINDOW | HASHBELT_SET_POLICY,
-			.policy = HASHBELT_WIPE, .window_bytes = SIZE }),
-		 EINVAL, "a belt that wipes has no window");
-	SET(belt, .fields = HASHBELT_SET_WINDOW, .window_bytes = SIZE);
-	is_errno(set_belt(belt, (struct hashbelt_settings){
-			.fields = HASHBELT_SET_POLICY, .policy = HASHBELT_WIPE }),
-		 EINVAL, "a belt with a window does not come to wipe");
 	close(belt);
 }
 
@@ -78,23 +73,6 @@ static void test_refusals(void)
 
 	mapping = must_map(belt);
 	is_errno(map_window(belt).err, EBUSY, "a second mapping of a descriptor is refused");
-	ok(mprotect((void *)mapping.shown, PAGE, PROT_READ | PROT_WRITE) && errno == EACCES,
-	   "a mapping does not become writable");
-	ok(mprotect((void *)mapping.shown, PAGE, PROT_READ | PROT_EXEC) && errno == EACCES,
-	   "a mapping does not become executable");
-	ok(munmap((void *)mapping.shown, PAGE) && errno == EINVAL,
-	   "a part of a mapping cannot be unmapped");
-	at = mremap((void *)mapping.shown, mapping.map.bytes, 2 * mapping.map.bytes,
-		    MREMAP_MAYMOVE);
-	ok(at == MAP_FAILED, "a mapping does not grow");
-	at = mremap((void *)mapping.shown, mapping.map.bytes, mapping.map.bytes,
-		    MREMAP_MAYMOVE | MREMAP_FIXED, mmap(NULL, mapping.map.bytes, PROT_NONE,
-							MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-	if (at != MAP_FAILED)
-		mapping.shown = at;
-	ok(at != MAP_FAILED && mapping.shown->layout == HASHBELT_WINDOW_LAYOUT,
-	   "a mapping can be moved");
-	is_errno(map_window(belt).err, EBUSY, "a second mapping is refused after the first moved");
 	unmap(&mapping);
 	mapping = map_window(belt);
 	is_errno(mapping.err, 0, "a descriptor can map the window again after it has unmapped it");
@@ -119,7 +97,6 @@ static void test_first_page(void)
 	struct mapping mapping = must_map(belt);
 	const unsigned char *page = (const unsigned char *)mapping.shown;
 	unsigned int i, others = 0;
-	__u64 clock;
 
 	is_int(mapping.shown->layout, HASHBELT_WINDOW_LAYOUT, "the window says its layout");
 	is_int(mapping.shown->state, 0, "the state of a new window is 0");
@@ -135,235 +112,6 @@ static void test_first_page(void)
 	for (i = mapping.shown->slots_at; i < mapping.map.bytes; i++)
 		others += page[i];
 	is_int(others, 0, "the slots of a new window are zero");
-
-	clock = mapping.shown->clock;
-	advance(belt, 5000);
-	ok(mapping.shown->clock == clock + 2 && mapping.shown->halted_ns == info_of(belt).now_ns,
-	   "an advance of a halted belt shows in the window");
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_int(mapping.shown->halted_ns, 0, "a belt that is resumed shows no halted time");
-	clock = mapping.shown->offset_ns;
-	advance(belt, 7000);
-	is_int(mapping.shown->offset_ns, (__s64)clock + 7000000000LL,
-	       "an advance changes the offset by as much");
-	must(belt, HASHBELT_IOC_HALT, NULL);
-	is_int(mapping.shown->halted_ns, info_of(belt).now_ns, "a halt shows in the window");
-	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_REFRESH_ON_GET);
-	is_int(mapping.shown->state, HASHBELT_WINDOW_RENEWS,
-	       "the window of a belt whose gets renew says so");
-	SET(belt, .fields = HASHBELT_SET_POLICY);
-	is_int(mapping.shown->state, 0, "and says so no more after that has changed");
-	close(belt);
-}
-
-static void test_filling(void)
-{
-	int belt = belt_with_window(SIZE);
-	struct mapping mapping = must_map(belt);
-	const struct hashbelt_window_slot *slot;
-	struct hashbelt_item item = text_item("key", "value");
-	__u64 version;
-	char text[80];
-
-	item.flags = 77;
-	must(belt, HASHBELT_IOC_PUT, &item);
-	version = item.version;
-	ok(!slot_of(&mapping, "key"), "a put alone brings no entry into the window");
-	must(belt, HASHBELT_IOC_GET, &(struct hashbelt_item){
-		.key = address("key"), .key_len = 3, .value = address(text), .value_len = 80 });
-	must(belt, HASHBELT_IOC_GET, &(struct hashbelt_item){
-		.key = address("key"), .key_len = 3, .value = address(text), .value_len = 80 });
-	ok(!slot_of(&mapping, "key"), "gets that do not ask bring no entry into the window");
-	ask(belt, "key");
-	ok(!slot_of(&mapping, "key"), "the first get that asks brings no entry into the window");
-	ask(belt, "key");
-	ok(has_copy(&mapping, "key", "value"), "the second get that asks brings the entry in");
-	slot = slot_of(&mapping, "key");
-	ok(slot && slot->version == version && slot->flags == 77,
-	   "the copy has the version and the flags of the entry");
-	is_int(slot ? slot->deadline_ns : 0, info_of(belt).now_ns + TTL * 1000000,
-	       "the copy has the deadline of the entry");
-	is_int(slot ? slot->tag : 0, window_hash(&mapping, "key", 3) >> 32,
-	       "the slot has the tag of the key");
-	is_int(info_of(belt).window_used, 1, "info counts the slots that are used");
-	is_int(counter(belt, HASHBELT_STAT_WINDOW_FILLS), 1, "the fill is counted");
-
-	memset(text, 'x', sizeof(text));
-	item = (struct hashbelt_item){ .key = address("0123456789"), .key_len = 10,
-		.value = address(text), .value_len = 72 };
-	must(belt, HASHBELT_IOC_PUT, &item);
-	bring_in(belt, "0123456789");
-	ok(slot_of(&mapping, "0123456789"), "a key and a value that fill a slot have room");
-	item.value_len = 73;
-	must(belt, HASHBELT_IOC_PUT, &item);
-	bring_in(belt, "0123456789");
-	ok(!slot_of(&mapping, "0123456789"), "a byte more has not");
-	is_int(counter(belt, HASHBELT_STAT_WINDOW_REFUSED), 2,
-	       "asks for an entry without room are counted");
-	unmap(&mapping);
-	close(belt);
-}
-
-/* A change of an entry. */
-struct change {
-	const char *name;
-	void (*make)(int belt);
-};
-
-static void replace(int belt)
-{
-	put_text(belt, "key", "other", 0);
-}
-
-static void replace_longer(int belt)
-{
-	put_text(belt, "key", "longer value", 0);
-}
-
-static void add(int belt)
-{
-	struct hashbelt_sum sum = { .by = 1 };
-	struct hashbelt_item item = item_of("key");
-
-	item.value = address(&sum);
-	item.value_len = sizeof(sum);
-	must(belt, HASHBELT_IOC_ADD, &item);
-}
-
-static void take_out(int belt)
-{
-	must(belt, HASHBELT_IOC_REMOVE, &(struct hashbelt_item){
-		.key = address("key"), .key_len = 3 });
-}
-
-static void expire(int belt)
-{
-	must(belt, HASHBELT_IOC_EXPIRE, &(struct hashbelt_item){
-		.key = address("key"), .key_len = 3 });
-}
-
-/* A bucket beyond the deadline. */
-static void pass_deadline(int belt)
-{
-	advance(belt, 2 * TTL);
-}
-
-static void test_emptying(void)
-{
-	static const struct change changes[] = {
-		{ "a put of a value of the same length", replace },
-		{ "a put of a longer value", replace_longer },
-		{ "an addition", add },
-		{ "a remove", take_out },
-		{ "an expire", expire },
-		{ "the worker that expires the entry", pass_deadline },
-	};
-	int belt = belt_with_window(SIZE);
-	struct mapping mapping = must_map(belt);
-	const struct hashbelt_window_slot *slot;
-	unsigned int i, used;
-	__u64 sequence;
-
-	for (i = 0; i < ARRAY_SIZE(changes); i++) {
-		must(belt, HASHBELT_IOC_CLEAR, NULL);
-		advance(belt, 1);
-		put_text(belt, "key", "12345", 0);
-		bring_in(belt, "key");
-		slot = slot_of(&mapping, "key");
-		if (!ok(slot, "an entry is in the window before %s", changes[i].name))
-			continue;
-		sequence = slot->sequence;
-		changes[i].make(belt);
-		ok(!slot_of(&mapping, "key"), "%s empties the slot", changes[i].name);
-		is_int(slot->sequence, sequence + 2, "%s changes the sequence of the slot",
-		       changes[i].name);
-		used = slot->data[0] || slot->data[1];
-		ok(!used, "%s wipes the slot", changes[i].name);
-		is_int(info_of(belt).window_used, 0, "no slot is used after %s", changes[i].name);
-	}
-	put_text(belt, "key", "value", 0);
-	bring_in(belt, "key");
-	sequence = slot_of(&mapping, "key")->version;
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	ok(mapping.shown->floor >= sequence, "a clear raises the floor above the copy's version");
-	close(belt);
-}
-
-static void test_touch(void)
-{
-	int belt = belt_with_window(SIZE);
-	struct mapping mapping = must_map(belt);
-	const struct hashbelt_window_slot *slot;
-	__u64 lives[] = { 5, 5 * TTL, HASHBELT_TTL_NEVER }, sequence;
-	unsigned int i;
-
-	put_text(belt, "key", "value", 0);
-	bring_in(belt, "key");
-	slot = slot_of(&mapping, "key");
-	for (i = 0; i < ARRAY_SIZE(lives) && slot; i++) {
-		sequence = slot->sequence;
-		must(belt, HASHBELT_IOC_TOUCH, &(struct hashbelt_item){
-			.key = address("key"), .key_len = 3, .ttl_ms = lives[i] });
-		ok(slot_of(&mapping, "key") == slot && slot->sequence == sequence + 2,
-		   "a touch of %lld ms changes the slot, and leaves it to the entry", lives[i]);
-		ok(slot->deadline_ns == (lives[i] == HASHBELT_TTL_NEVER ? ~0ULL :
-					 info_of(belt).now_ns + lives[i] * 1000000),
-		   "the copy has the deadline of a touch of %lld ms", lives[i]);
-	}
-	close(belt);
-}
-
-static void test_eviction(void)
-{
-	int belt = belt_of((struct hashbelt_settings){ .mode = 0600, .window_bytes = SIZE,
-		.policy = HASHBELT_EVICT, .max_entries = 1 });
-	struct mapping mapping = must_map(belt);
-
-	put_text(belt, "a", "1", 1000);
-	bring_in(belt, "a");
-	put_text(belt, "b", "1", 2000);
-	ok(!is_there(belt, "a") && !slot_of(&mapping, "a"), "an eviction empties the slot");
-	close(belt);
-}
-
-/* More keys of one set than it has slots. */
-static void test_full_set(void)
-{
-	int belt = belt_with_window(SIZE);
-	struct mapping mapping = must_map(belt);
-	const struct hashbelt_window_slot *set = NULL;
-	unsigned int i, found = 0, in = 0;
-	char keys[6][16];
-
-	for (i = 0; found < 6; i++) {
-		snprintf(keys[found], sizeof(keys[found]), "%u", i);
-		if (!set)
-			set = set_of_key(&mapping, keys[0], strlen(keys[0]));
-		if (set_of_key(&mapping, keys[found], strlen(keys[found])) == set)
-			put_text(belt, keys[found++], "v", 0);
-	}
-	for (i = 0; i < 4; i++)
-		bring_in(belt, keys[i]);
-	for (i = 0; i < 4; i++)
-		in += !!slot_of(&mapping, keys[i]);
-	is_int(in, 4, "a set takes four entries");
-	ask(belt, keys[0]);
-	ask(belt, keys[1]);
-	ask(belt, keys[2]);
-	bring_in(belt, keys[4]);
-	ok(slot_of(&mapping, keys[4]) && !slot_of(&mapping, keys[3]),
-	   "a new entry takes the slot of the one that was not asked for again");
-	for (i = 0; i < 4; i++)
-		ask(belt, keys[4]);
-	ask(belt, keys[5]);
-	ask(belt, keys[5]);
-	ok(!slot_of(&mapping, keys[5]), "an entry gets no slot while all others are hotter");
-	for (i = 0; i < 32; i++)
-		ask(belt, keys[5]);
-	ok(slot_of(&mapping, keys[5]), "an entry that is asked for often gets a slot in the end");
-	is_int(info_of(belt).window_used, 4, "a full set has four used slots");
-	put_text(belt, keys[3], "w", 0);
-	ok(holds_text(belt, keys[3], "w"), "an entry that has lost its slot can be overwritten");
 	close(belt);
 }
 
@@ -512,11 +260,6 @@ int main(void)
 	test_settings();
 	test_refusals();
 	test_first_page();
-	test_filling();
-	test_emptying();
-	test_touch();
-	test_eviction();
-	test_full_set();
 	test_lifetime();
 	test_bound_elsewhere();
 	test_leaks();
