@@ -452,24 +452,6 @@ static void test_counters(void)
 	close(belt);
 }
 
-/* The lag is the time from the deadline to the advance that expires the entry. */
-static void test_lags(void)
-{
-	int belt = belt_of((struct hashbelt_settings){ .ttl_ms = 1, .buckets = 2 });
-	__u64 got[HASHBELT_LAGS + 1] = { [HASHBELT_LAGS] = 42 };
-	__u64 want[HASHBELT_LAGS + 1] = { [10] = 1, [HASHBELT_LAGS] = 42 };
-	struct hashbelt_stat stat = {
-		.lags = address(got), .lag_count = HASHBELT_LAGS + 1,
-	};
-
-	put_text(belt, "key", "value", 5);
-	advance(belt, 1005);
-	must(belt, HASHBELT_IOC_STAT, &stat);
-	ok(!memcmp(got, want, sizeof(got)) && stat.lag_count == HASHBELT_LAGS,
-	   "stat counts an entry that is handed over 1000 ms late in lag 10");
-	close(belt);
-}
-
 /* Ids of belts are unique. */
 static void test_ids(void)
 {
@@ -588,7 +570,6 @@ int main(void)
 	test_halt();
 	test_advance();
 	test_counters();
-	test_lags();
 	test_left();
 	test_left_many();
 	test_ids();

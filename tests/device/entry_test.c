@@ -222,28 +222,6 @@ static void test_from_deadline(void)
 	close(belt);
 }
 
-static void test_leave_stale(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_item item = item_of("key");
-
-	put_text(belt, "key", "value", 0);
-	item.how = HASHBELT_LEAVE_STALE;
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), EINVAL,
-		 "remove with HASHBELT_LEAVE_STALE from a belt without grace time: EINVAL");
-	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = 1000);
-	item = item_of("none");
-	item.how = HASHBELT_LEAVE_STALE;
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), ENOENT,
-		 "remove with HASHBELT_LEAVE_STALE of an absent key: ENOENT");
-	item = item_of("key");
-	item.how = HASHBELT_LEAVE_STALE;
-	is_errno(call(belt, HASHBELT_IOC_REMOVE, &item), 0,
-		 "remove with HASHBELT_LEAVE_STALE of a present key succeeds");
-	ok(!is_there(belt, "key"), "then a get misses");
-	close(belt);
-}
-
 int main(void)
 {
 	test_put_and_get();
@@ -253,6 +231,5 @@ int main(void)
 	test_no_value();
 	test_touch_conditions();
 	test_from_deadline();
-	test_leave_stale();
 	return done_testing();
 }
