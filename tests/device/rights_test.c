@@ -12,8 +12,7 @@
  * Hostile user: makes a belt under a well-known name first; result: `OPEN` that demands the owner
  * opens 0 of 17 such belts.
  *
- * Hostile user: passes a descriptor to a privileged program; result: the program makes 0 of 12
- * kinds of requests that the user may not make.
+ * Rights of the task that opened the device, and of the caller: opener_test.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>
@@ -311,25 +310,6 @@ static unsigned int access_of(const void *arg)
 	return info_of(fd).access;
 }
 
-/* The access field of info */
-static void test_access(void)
-{
-	static const int read_write = O_RDWR, read_only = O_RDONLY;
-
-	make_belt(0664);
-	is_int(as(OWNER, GROUP, 0, access_of, &read_write),
-	       ALL_RIGHTS,
-	       "info tells the owner of a belt that it may read, write and own");
-	is_int(as(OWNER, GROUP, 0, access_of, &read_only), READER,
-	       "info through a read-only descriptor tells the owner that it may read");
-	is_int(as(OTHER, GROUP, 0, access_of, &read_write),
-	       READER | HASHBELT_MAY_WRITE,
-	       "info tells a member of the belt's group that it may read and write");
-	is_int(as(OTHER, OTHER, 0, access_of, &read_write), READER,
-	       "info tells another user of a belt of mode 0664 that it may read");
-	end_belt();
-}
-
 /* The creator of a belt may use it through the descriptor that created it, whatever its mode. */
 static unsigned int make_and_use(const void *arg)
 {
@@ -437,14 +417,6 @@ static unsigned int use_inherited(const void *arg)
 	return try_reading(inherited);
 }
 
-static unsigned int destroy_others(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
-
-	(void)arg;
-	return -destroy_belt(fd, NAME);
-}
-
 static unsigned int open_again(const void *arg)
 {
 	(void)arg;
@@ -463,60 +435,8 @@ static void test_holders(void)
 		bail_out("open");
 	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
 	       "a process of another user may read through an inherited descriptor");
-	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), ENOENT,
-	       "destroy of another user's belt of mode 0600 returns ENOENT");
-	ok(holds_text(inherited, "key", "value"),
-	   "a belt that another user failed to destroy still has its entry");
 	close(inherited);
 	end_belt();
-	make_belt(0604);
-	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), EPERM,
-	       "destroy of another user's belt of mode 0604 returns EPERM");
-	end_belt();
-	make_belt(0602);
-	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), EPERM,
-	       "destroy of another user's belt of mode 0602 returns EPERM");
-	end_belt();
-	is_int(as(OTHER, OTHER, 0, destroy_others, NULL), ENOENT,
-	       "destroy of a belt that does not exist returns ENOENT");
-}
-
-/* A user namespace gives no rights outside of it. */
-static unsigned int from_namespace(const void *arg)
-{
-	struct hashbelt_info info = {};
-	unsigned int done = try_all(arg);
-	int fd;
-
-	if (done != CLOSED)
-		return done;
-	if (unshare(CLONE_NEWUSER))
-		return BIT(28);
-	fd = open(HASHBELT_DEVICE, O_RDWR);
-	if (fd < 0)
-		return BIT(27);
-	if (open_belt(fd, NAME) != -ENOENT || destroy_belt(fd, NAME) != -ENOENT)
-		return BIT(ODD);
-	if (open_belt(fd, "open to all"))
-		return BIT(26);
-	must(fd, HASHBELT_IOC_INFO, &info);
-	/* The namespace has no mappings: all outside users are 65534 in it. */
-	return info.uid == 65534 && info.gid == 65534 ? 0 : BIT(25);
-}
-
-static void test_namespace(void)
-{
-	static const struct row row = { .flags = O_RDWR };
-	int fd = open_device(O_RDWR);
-
-	if (create_belt(fd, "open to all", 0666))
-		bail_out("create");
-	make_belt(0600);
-	is_int(as(OTHER, OTHER, 0, from_namespace, &row), 0,
-	       "a user in a namespace of its own gets no rights to another user's belt");
-	end_belt();
-	destroy_belt(fd, "open to all");
-	close(fd);
 }
 
 static unsigned int list(const void *arg)
@@ -541,23 +461,6 @@ static unsigned int make_unreadable(const void *arg)
 
 	(void)arg;
 	return create_belt(fd, "named i", 0000);
-}
-
-static unsigned int make_default(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
-
-	(void)arg;
-	return -create_belt(fd, HASHBELT_DEFAULT_BELT, 0666);
-}
-
-/* The belt to which new descriptors are bound. */
-static void test_default(void)
-{
-	is_int(as(OTHER, OTHER, 0, make_default, NULL), EACCES,
-	       "create with the name of the default belt returns EACCES for a user");
-	is_int(as(0, 0, 0, make_default, NULL), EEXIST,
-	       "create with the name of the default belt returns EEXIST for the superuser");
 }
 
 #define HIDDEN	600
@@ -634,19 +537,6 @@ static unsigned int change_belt(const void *arg)
 	return -apply(fd, arg);
 }
 
-static unsigned int create_of_group(const void *arg)
-{
-	struct hashbelt_settings settings = {
-		.fields = HASHBELT_SET_GID, .gid = *(const gid_t *)arg,
-	};
-	int fd = open(HASHBELT_DEVICE, O_RDWR), err;
-
-	err = call(fd, HASHBELT_IOC_CREATE, &settings);
-	if (!err && info_of(fd).gid != settings.gid)
-		return NO_RESULT;
-	return -err;
-}
-
 static void test_group(void)
 {
 	static const struct row row = { .flags = O_RDWR };
@@ -678,7 +568,6 @@ static void test_group(void)
 static void test_group_limits(void)
 {
 	struct change change = { HASHBELT_SET_GID | HASHBELT_SET_TTL, ELSE, 0 };
-	static const gid_t group = GROUP, club = CLUB;
 	int fd = open_device(O_RDWR);
 
 	make_belt(0600);
@@ -698,12 +587,6 @@ static void test_group_limits(void)
 		 "the superuser's change to any group succeeds");
 	ok(info_of(fd).gid == ELSE && info_of(fd).uid == OWNER,
 	   "the superuser's change of the group leaves the owner");
-	is_int(as(OTHER, GROUP, 0, create_of_group, &group), 0,
-	       "create with the caller's own group succeeds");
-	is_int(as(OTHER, GROUP, CLUB, create_of_group, &club), 0,
-	       "create with a supplementary group of the caller succeeds");
-	is_int(as(OTHER, GROUP, 0, create_of_group, &club), EPERM,
-	       "create with a group that the caller is not a member of returns EPERM");
 	close(fd);
 	end_belt();
 }
@@ -935,54 +818,19 @@ static void test_unopened(__u32 capabilities, const char *which)
 	note("%u of %u requests succeed", (unsigned int)__builtin_popcount(done), ACTIONS);
 }
 
-static unsigned int own_as_lesser(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, O_RDWR), other = open(HASHBELT_DEVICE, O_RDWR);
-
-	(void)arg;
-	if (fd < 0 || other < 0 || create_belt(fd, "lesser", 0600))
-		return NO_RESULT;
-	if (open_belt(other, "lesser"))
-		return 1;
-	return info_of(other).access | (destroy_belt(fd, "lesser") ? BIT(ODD) : 0);
-}
-
 static void make_roots(__u32 mode)
 {
 	if (as(0, 0, 0, make, &mode))
 		bail_out("no belt");
 }
 
+/* Belts of other modes and makers, and other calls: opener_test.c. */
 static void test_lesser(void)
 {
 	make_roots(0600);
-	is_int(as_lesser(0, try_all), CLOSED,
-	       "uid 0 without capabilities has no right to the superuser's belt of mode 0600");
-	is_int(as_lesser(CONTAINER, try_all), CLOSED,
-	       "uid 0 with a container's capabilities has no right to the superuser's belt");
 	test_unopened(0, "uid 0 without capabilities");
 	test_unopened(CONTAINER, "uid 0 with a container's capabilities");
-	is_int(as_lesser(0, list), 0, "next lists no belt for uid 0 without capabilities");
-	is_int(as_lesser(0, use_default), 0,
-	       "uid 0 without capabilities has no right to the default belt");
-	is_int(as_lesser(1u << CAP_SYS_ADMIN, try_all), BOTH | OWNS,
-	       "uid 0 with CAP_SYS_ADMIN has all rights to the superuser's belt");
 	end_belt();
-	make_roots(0600);
-	is_int(as_lesser(1u << CAP_SYS_RESOURCE, try_all), BOTH | OWNS,
-	       "uid 0 with CAP_SYS_RESOURCE has the owner's rights to the superuser's belt");
-	end_belt();
-	make_roots(0666);
-	is_int(as_lesser(0, try_all), BOTH,
-	       "uid 0 without capabilities may read and write the superuser's belt of mode 0666");
-	end_belt();
-	make_belt(0600);
-	is_int(as_lesser(CONTAINER, try_all), CLOSED,
-	       "uid 0 with a container's capabilities has no right to a user's belt");
-	end_belt();
-	is_int(as_lesser(0, own_as_lesser),
-	       ALL_RIGHTS,
-	       "uid 0 without capabilities owns a belt that it makes");
 }
 
 /* Opens a belt and demands that the user @arg owns it; returns the errno. */
@@ -1061,110 +909,6 @@ static void test_squatters(void)
 	is_int(reached, 0, "open that demands the superuser as the owner reaches no other's belt");
 	note("it reaches %u of the belts that %u users and uid 0 of a container have made", reached,
 	     SQUATTERS);
-}
-
-/* Opens the device, and sends the descriptor through the socket @arg. */
-static unsigned int open_and_send(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, O_RDWR | O_NONBLOCK);
-
-	if (fd < 0)
-		return 1;
-	send_descriptor(*(const int *)arg, fd);
-	return 0;
-}
-
-static unsigned int open_and_send_as_lesser(const void *arg)
-{
-	return keep_capabilities(1u << CAP_SYS_ADMIN) ? open_and_send(arg) : 1;
-}
-
-/* A descriptor that a process of another user has opened. */
-static int opened_by(uid_t uid, gid_t gid, unsigned int (*work)(const void *arg))
-{
-	int sockets[2], fd;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
-		bail_out("socketpair: %s", strerror(errno));
-	if (as(uid, gid, 0, work, &sockets[1]))
-		bail_out("cannot open the device as user %u", uid);
-	fd = receive_descriptor(sockets[0]);
-	if (fd < 0)
-		bail_out("no descriptor was received");
-	close(sockets[0]);
-	close(sockets[1]);
-	return fd;
-}
-
-static void test_lent_requests(int fd)
-{
-	unsigned int done = try_reading(fd) | try_writing(fd) | try_owning(fd);
-	unsigned int beyond = done & ~READS;
-
-	is_int(done, READS, "the superuser may only read through a user's descriptor");
-	note("%u of %u requests succeed that the user's own rights do not permit",
-	     (unsigned int)__builtin_popcount(beyond),
-	     ACTIONS - (unsigned int)__builtin_popcount(READS));
-}
-
-/* The superuser binds a descriptor that a user has opened: the rights are those of both. */
-static void test_lent(void)
-{
-	int fd = opened_by(OTHER, OTHER, open_and_send);
-	struct hashbelt_info info = {};
-
-	make_roots(0644);
-	is_errno(open_belt(fd, NAME), 0,
-		 "open by the superuser of a readable belt on a user's descriptor succeeds");
-	is_int(info_of(fd).access, READER,
-	       "a descriptor that a user opened has the user's rights when the superuser binds it");
-	is_errno(destroy_belt(fd, NAME), EPERM,
-		 "destroy by the superuser through a user's descriptor returns EPERM");
-	test_lent_requests(fd);
-	is_errno(call(fd, HASHBELT_IOC_NEXT, &info), 0,
-		 "next by the superuser through a user's descriptor lists a readable belt");
-	ok(!strcmp(info.name, NAME) && info.access == READER,
-	   "next through a user's descriptor skips the default belt, and reports the user's rights");
-	end_belt();
-	make_roots(0600);
-	is_errno(open_belt(fd, NAME), ENOENT,
-		 "open by the superuser of an unreadable belt on a user's descriptor fails");
-	end_belt();
-	make_belt(0640);
-	close(fd);
-	fd = opened_by(OTHER, GROUP, open_and_send);
-	is_int(open_belt(fd, NAME) ? 0 : info_of(fd).access, READER,
-	       "a descriptor that a member of the belt's group opened has the group's rights");
-	end_belt();
-	is_errno(create_belt(fd, HASHBELT_DEFAULT_BELT, 0600), EACCES,
-		 "create of the default belt by the superuser through a user's descriptor fails");
-	close(fd);
-}
-
-/* Opens NAME and demands that the superuser owns it; returns a negative errno. */
-static int demand_root(void)
-{
-	static const uid_t root;
-
-	return -(int)as(OTHER, OTHER, 0, open_owned, &root);
-}
-
-/* A belt is without limits if both the task that opened the device and its creator are. */
-static void test_lent_limits(void)
-{
-	int fd = opened_by(OTHER, OTHER, open_and_send);
-
-	is_errno(create_belt(fd, NAME, 0666) ?: demand_root(), EPERM,
-		 "a belt that the superuser makes on a user's descriptor has a user's limits");
-	is_errno(apply(fd, &(struct change){ HASHBELT_SET_GID, ELSE, 0 }), EPERM,
-		 "the superuser's change of a group on a user's descriptor returns EPERM");
-	end_belt();
-	close(fd);
-	fd = opened_by(0, 0, open_and_send_as_lesser);
-	is_errno(create_belt(fd, NAME, 0666) ?: demand_root(), EPERM,
-		 "a belt on a descriptor that a task without CAP_SYS_RESOURCE opened has limits");
-	end_belt();
-	close(fd);
 }
 
 /* Belts whose events only the owner consumes */
@@ -1318,22 +1062,17 @@ int main(void)
 	test_node();
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		test_row(&rows[i]);
-	test_access();
 	test_splits();
 	test_holders();
-	test_namespace();
 	test_mapped();
 	test_group();
 	test_group_limits();
 	test_bound();
 	test_nameless();
 	test_list();
-	test_default();
 	test_lesser();
 	test_demanded_owner();
 	test_squatters();
-	test_lent();
-	test_lent_limits();
 	test_consumers();
 	is_int(as(OTHER, OTHER, 0, open_used_bytes, NULL), EACCES,
 	       "open of the parameter used_bytes returns EACCES for a user");
