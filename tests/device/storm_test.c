@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * storm_test - readers, handlers and settings at the same time.
+ * storm_test - readers and writers at the same time.
  *
  * Readers are killed, interrupted and bound to other belts while others read and write;
- * belts are destroyed while readers hold their events; settings change all the time. The
- * interleaving is random, and each check holds for every interleaving. In the end no event
- * without acknowledgment is lost, and all memory is free.
+ * belts are destroyed while readers hold their events. The interleaving is random, and each check
+ * holds for every interleaving. In the end no event without acknowledgment is lost, and all memory
+ * is free. Settings that change all the time: set_test.c and tests/stress/churn.c.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -403,94 +403,6 @@ static void test_closing(void)
 	is_int(wrong, 0, "a polled descriptor with events in flight is closed beside DESTROY");
 }
 
-/* Settings */
-
-#define KEPT	2000	/* entries that no thread touches and no rotation reaches */
-
-#define FIELDS		HASHBELT_SET_ALL
-/* All but HASHBELT_KEEP_ON_PUT, under which puts over entries would fail. */
-#define POLICIES	(HASHBELT_REFRESH_ON_GET | HASHBELT_EVICT | HASHBELT_PINNED | \
-			 HASHBELT_WIPE)
-
-static void *change_settings(void *arg)
-{
-	unsigned int state = (uintptr_t)arg + 5;
-	int fd = open_named("changing");
-
-	while (going()) {
-		struct hashbelt_settings settings = {
-			.fields = random_number(&state) & FIELDS,
-			.ttl_ms = 1ULL << random_number(&state) % 30,
-			.buckets = 2 + random_number(&state) % 300,
-			.policy = random_number(&state) & POLICIES,
-			.handler = random_number(&state) % 3,
-			.reasons = random_number(&state) & REPORT_ALL, .mode = 0600,
-			.max_entries = 1000000 + random_number(&state) % 2,
-			.max_events = 1 + random_number(&state) % 1000,
-			.grace_ms = random_number(&state) % 3 * 1000,
-		};
-
-		expect(set_belt(fd, settings), settings.fields ? 0 : EINVAL, 0, 0);
-	}
-	close(fd);
-	return NULL;
-}
-
-static void *use_changing(void *arg)
-{
-	unsigned int state = (uintptr_t)arg + 55, i = 0;
-	int fd = open_named("changing");
-	char key[16];
-
-	while (going()) {
-		snprintf(key, sizeof(key), "%u", ++i % 200);
-		put_text(fd, key, key, 1 + random_number(&state) % 3000);
-		on_key(fd, random_number(&state) % 2 ? HASHBELT_IOC_TOUCH :
-						       HASHBELT_IOC_EXPIRE, key);
-		if (i % 10 == 0)
-			advance(fd, random_number(&state) % 500);
-		if (i % 100 == 0)
-			must(fd, HASHBELT_IOC_ROTATE, NULL);
-		if (i % 50 == 0)
-			discard_events(fd);
-	}
-	close(fd);
-	return NULL;
-}
-
-static void test_settings(void)
-{
-	int belt = named_belt("changing", 0);
-	unsigned int i, missing = 0;
-	pthread_t threads[4];
-	char key[16];
-
-	for (i = 0; i < KEPT; i++) {
-		snprintf(key, sizeof(key), "kept %u", i);
-		put_text(belt, key, key, HASHBELT_TTL_MAX_MS / 2 + i);
-	}
-	over = false;
-	bad = 0;
-	for (i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, i % 2 ? change_settings : use_changing,
-			       (void *)(uintptr_t)i);
-	while (counter(belt, HASHBELT_STAT_PUTS_NEW) < scaled(40000))
-		usleep(10000);
-	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
-	for (i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	is_int(bad, 0,
-	       "two threads set all fields while two use the belt, without an error");
-	for (i = 0; i < KEPT; i++) {
-		snprintf(key, sizeof(key), "kept %u", i);
-		missing += !holds_text(belt, key, key);
-	}
-	is_int(missing, 0,
-	       "entries not due are found after two threads have set all fields");
-	destroy_belt(belt, "changing");
-	close(belt);
-}
-
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
@@ -504,7 +416,6 @@ int main(void)
 	test_threads();
 	test_ending();
 	test_closing();
-	test_settings();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }
