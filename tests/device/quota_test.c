@@ -969,52 +969,6 @@ static void test_user_belts(void)
 	as(0, 0, 0, destroy_many, "root");
 }
 
-/* A put, which waits for the memory of an entry that has been evicted. */
-static int put_at_last(int belt, unsigned int number)
-{
-	unsigned int tries = 0;
-	int err;
-
-	while ((err = put_zeros(belt, number, 4, 0)) == -EDQUOT && tries++ < 1000)
-		usleep(1000);
-	return err;
-}
-
-/*
- * Before each put the quota of the user grows by the size of an entry. So there is memory for
- * entries, and never for a larger index.
- */
-static void test_chains(void)
-{
-	__u64 limit = get_parameter("user_max_bytes"), others = used_now();
-	__u64 quota, empty, size, chains;
-	unsigned int number = 0;
-	int belt, err;
-
-	set_euid(ALICE);
-	belt = new_plain();
-	set_euid(0);
-	chains = info_of(belt).table;
-	empty = info_of(belt).bytes;
-	err = put_zeros(belt, number, 4, 0);
-	size = info_of(belt).bytes - empty;
-	quota = used_now() - others;
-	while (!err && number < 100 * chains) {
-		quota += size;
-		set_number("user_max_bytes", quota);
-		err = put_zeros(belt, ++number, 4, 0);
-	}
-	ok(err == -EDQUOT && info_of(belt).table == chains && info_of(belt).entries > 16 * chains,
-	   "a belt whose index cannot grow takes at most 64 entries a chain: EDQUOT");
-	note("%llu entries of %llu bytes in %llu of %llu chains", info_of(belt).entries, size,
-	     info_of(belt).table, chains);
-	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_EVICT);
-	is_int(put_at_last(belt, number), 0,
-	       "a belt that evicts takes the key in place of another of its shard");
-	set_number("user_max_bytes", limit);
-	close(belt);
-}
-
 #define HELD		16	/* events of 64 KiB that a reader does not acknowledge */
 #define HELD_BELTS	8
 
@@ -1203,7 +1157,6 @@ int main(void)
 	set_number("max_bytes", was[0]);
 	set_number("user_max_bytes", was[1]);
 	used_at_last(before);
-	test_chains();
 	set_exempt(false);
 	used_at_last(before);
 	test_held(before);

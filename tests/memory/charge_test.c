@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * charge_test - entries, descriptors, bindings, and belts with their tables, counters and windows
- * are charged to the memory cgroup of the task that makes them.
+ * charge_test - descriptors, bindings, and belts with their counters and windows are charged to
+ * the memory cgroup of the task that makes them. Entries and tables: allocator_test.c.
  *
  * The test moves itself into a cgroup of version 2 and compares memory.stat before and
  * after it makes many objects of one kind. Lower bounds come from the sizes that the test
@@ -39,39 +39,6 @@ static void is_within(long long bytes, long long least, long long most, const ch
 	ok(bytes >= least && bytes <= most, "%s of %u bytes: memory.stat grows by their size",
 	   what, size);
 	note("%lld bytes, expected %lld to %lld", bytes, least, most);
-}
-
-/* Values in a slab cache of the module. */
-static void test_slab(__u32 len)
-{
-	int belt = new_belt(HASHBELT_PINNED);
-	struct charge before = charged(), more;
-	unsigned int i;
-
-	for (i = 0; i < 4 * MANY; i++)
-		if (put_zeros(belt, i, len, HASHBELT_TTL_NEVER))
-			bail_out("put of %u bytes", len);
-	more = charged_since(before);
-	is_within(more.slab, 4LL * MANY * (len + 48), 4LL * MANY * (len + len / 4 + 160) + NOISE,
-		  "values in slab caches", len);
-}
-
-/* Values in whole pages: 40 of them. */
-static void test_pages(__u32 len, bool in_vmalloc)
-{
-	int belt = new_belt(HASHBELT_PINNED);
-	struct charge before = charged(), more;
-	unsigned int i;
-
-	for (i = 0; i < 40; i++)
-		if (put_zeros(belt, i, len, HASHBELT_TTL_NEVER))
-			bail_out("put of %u bytes", len);
-	more = charged_since(before);
-	is_within(more.kernel, 40LL * len - NOISE, 40LL * (len + len / 3 + 8192) + 4 * NOISE,
-		  "values in pages", len);
-	if (in_vmalloc)
-		is_within(more.vmalloc, 40LL * len, 40LL * (len + 8192), "values in vmalloc space",
-			  len);
 }
 
 /* Closed at the end only: memory that is freed late would show in the next measurement. */
@@ -141,9 +108,9 @@ static void test_buffers(void)
 }
 
 /* Makes BELTS belts, each by its own user from @uid on or all by @uid; returns what they charge. */
-static struct charge make_belts(uid_t uid, bool each, __u32 buckets)
+static struct charge make_belts(uid_t uid, bool each)
 {
-	struct hashbelt_settings settings = { .ttl_ms = TTL, .mode = 0600, .buckets = buckets };
+	struct hashbelt_settings settings = { .ttl_ms = TTL, .mode = 0600 };
 	struct charge before;
 	unsigned int i;
 
@@ -171,7 +138,7 @@ static long long percpu_of_account(const struct charge *small, long least)
 	unsigned int round;
 
 	for (round = 1; round <= 8 && bytes < least; round++)
-		bytes = (make_belts(1000 + round * BELTS, true, 0).percpu - small->percpu) /
+		bytes = (make_belts(1000 + round * BELTS, true).percpu - small->percpu) /
 			(BELTS - 1);
 	note("%lld bytes of percpu for an account after round %u", bytes, round - 1);
 	return bytes;
@@ -181,16 +148,13 @@ static void test_belts(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	long long stats = 8LL * HASHBELT_STAT_COUNT * cpus * BELTS;
-	struct charge small, large;
+	struct charge small;
 
-	small = make_belts(1000, false, 0);
-	large = make_belts(1000, false, 4096);
+	small = make_belts(1000, false);
 	note("per belt: slab %lld, percpu %lld", small.slab / BELTS, small.percpu / BELTS);
 	ok(small.percpu >= stats, "the counters of belts are charged to the cgroup as percpu");
 	ok(percpu_of_account(&small, 8 * cpus) >= 8 * cpus,
 	   "the two counters of each user's account are charged to the cgroup as percpu");
-	ok(large.kernel - small.kernel >= 8LL * 3840 * BELTS,
-	   "the tables of belts with 4096 buckets are charged to the cgroup");
 }
 
 static bool is_uncharged(void *before)
@@ -221,9 +185,7 @@ static void test_window(void)
 
 int main(void)
 {
-	static const __u32 sizes[] = { 8, 100, 200, 400, 800, 1500, 3000, 5000, 9700 };
 	struct rlimit files = { 16 * MANY, 16 * MANY };
-	unsigned int i;
 
 	if (!enter_group()) {
 		printf("1..0 # SKIP there is no cgroup of version 2 with memory here\n");
@@ -237,10 +199,6 @@ int main(void)
 	set_number("user_max_belts", 4 * MANY);
 	set_number("max_bytes", 1ULL << 40);
 	set_number("user_max_bytes", 1ULL << 40);
-	for (i = 0; i < ARRAY_SIZE(sizes); i++)
-		test_slab(sizes[i]);
-	test_pages(65536 - 256, false);
-	test_pages(65536 + 256, true);
 	test_descriptors();
 	test_belts();
 	test_buffers();
