@@ -3,8 +3,9 @@
  * ack_test - no event that a reader has not acknowledged is lost, however the reader ends.
  *
  * A descriptor that watches with HASHBELT_WATCH_ACK holds the events that it reads until it
- * acknowledges them. Events without acknowledgment are requeued when the descriptor is
- * closed, by any process and for any reason, or bound to another belt.
+ * acknowledges them. Events without acknowledgment are requeued when the descriptor is closed or
+ * bound to another belt: returned_test. All the ways in which a descriptor ends are in bound_test,
+ * readers that are killed at any moment in storm_test.
  */
 #define _GNU_SOURCE
 #include "events.h"
@@ -249,41 +250,6 @@ static void test_polled(void)
 
 /* Bound to another belt */
 
-static void test_rebound(void)
-{
-	struct hashbelt_settings create = { .ttl_ms = TTL };
-	int belt = full_belt(4), fd = hold_next(NAME, 3), other = named_belt("another", 0);
-
-	is_errno(open_belt(fd, "nobody"), ENOENT,
-		 "open of a belt that does not exist returns ENOENT to an acking reader");
-	is_errno(create_belt(fd, "another", 0600), EEXIST,
-		 "create of a belt that exists returns EEXIST to an acking reader");
-	is_int(info_of(belt).in_flight, 3, "a failed open or create leaves all events in flight");
-	is_errno(open_belt(fd, "another"), 0,
-		 "a descriptor with events in flight can open another belt");
-	is_errno(ack(fd, 3), ENOENT,
-		 "ack of an event of the former belt returns ENOENT after an open");
-	ok(has_events(belt, 1, 4),
-	   "open of another belt requeues the events in flight");
-	close(fd);
-	queue_events(belt, 4);
-	fd = hold_next(NAME, 3);
-	must(fd, HASHBELT_IOC_CREATE, &create);
-	ok(has_events(belt, 5, 8), "create of another belt requeues the events in flight");
-	close(fd);
-	queue_events(belt, 4);
-	fd = hold_next(NAME, 3);
-	is_errno(open_belt(fd, NAME), 0,
-		 "a descriptor with events in flight can open the same belt again");
-	is_int(info_of(belt).in_flight, 0, "open of the same belt leaves no event in flight");
-	ok(has_events(belt, 9, 12),
-	   "open of the same belt requeues the events in flight");
-	close(fd);
-	destroy_belt(other, "another");
-	close(other);
-	end_belt(belt);
-}
-
 /* An open ends the acknowledging mode; a second watch turns it on again. */
 static void test_rebound_mode(void)
 {
@@ -323,76 +289,6 @@ static void test_destroyed(__u64 before)
 	   "the close of a destroyed belt's last reader frees the belt and the events it held");
 }
 
-/* Shared descriptors */
-
-static int wait_for_end(void *arg)
-{
-	char byte;
-
-	return read(*(int *)arg, &byte, 1) != 0;
-}
-
-static void test_shared(void)
-{
-	int belt = full_belt(4), fd = hold_next(NAME, 3), copy = dup(fd), pipes[2];
-	pid_t child;
-
-	close(fd);
-	is_int(info_of(belt).in_flight, 3,
-	       "events stay in flight while a copy of the descriptor is open");
-	is_errno(ack(copy, 1), 0,
-		 "ack on a copy of the descriptor settles what the original has read");
-	if (pipe(pipes))
-		bail_out("pipe: %s", strerror(errno));
-	child = start(wait_for_end, &pipes[0]);
-	close(copy);
-	is_int(info_of(belt).in_flight, 2,
-	       "events stay in flight while a child has the descriptor");
-	kill_and_wait(child);
-	is_int(info_of(belt).in_flight, 0,
-	       "no event is in flight once the child with the descriptor is killed");
-	ok(has_events(belt, 2, 4),
-	   "the kill of the last process with the descriptor requeues its events");
-	close(pipes[0]);
-	close(pipes[1]);
-	end_belt(belt);
-}
-
-static int receive_and_ack(void *arg)
-{
-	int fd = receive_descriptor(*(int *)arg);
-
-	return fd < 0 || ack(fd, 2);
-}
-
-static void test_passed(void)
-{
-	int belt = full_belt(4), fd = hold_next(NAME, 3), sockets[2];
-	pid_t child;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
-		bail_out("socketpair: %s", strerror(errno));
-	send_descriptor(sockets[0], fd);
-	close(fd);
-	is_int(info_of(belt).in_flight, 3,
-	       "events stay in flight while the descriptor is in a socket message");
-	child = start(receive_and_ack, &sockets[1]);
-	is_int(finish(child), 0, "the receiver of a passed descriptor can acknowledge its events");
-	ok(has_events(belt, 3, 4),
-	   "exit of the receiver of a descriptor requeues the events in flight");
-	fd = hold_next(NAME, 0);
-	queue_events(belt, 2);
-	discard_events(fd);
-	send_descriptor(sockets[0], fd);
-	close(fd);
-	close(sockets[0]);
-	close(sockets[1]);
-	/* A worker closes the descriptors in the messages of a closed socket. */
-	ok(readable_at_last(belt) && has_events(belt, 5, 6),
-	   "a descriptor in a message that is never received requeues its events");
-	end_belt(belt);
-}
-
 /* Only events that a reader holds could be evicted. */
 static void test_limits(void)
 {
@@ -409,81 +305,9 @@ static void test_limits(void)
 	end_belt(belt);
 }
 
-/* Readers that are killed */
-
-/* Points at which a reader is killed. At each, it has passed all points before it. */
-enum point { WAITING, COPYING, HAS_READ, HAS_ACKED, POINTS };
-
-static const char *const point_names[POINTS] = {
-	"while it waits", "while it copies", "after it has read",
-	"after it has acknowledged",
-};
-
-struct victim {
-	int fd;
-	int pipe;
-	enum point point;
-};
-
-static int be_victim(void *arg)
-{
-	struct victim *victim = arg;
-	unsigned char small[80];
-
-	set_blocking(victim->fd, true);
-	if (read_into(victim->fd, small, sizeof(small)) < 0)
-		return 1;
-	if (victim->point == HAS_ACKED && ack(victim->fd, 1))
-		return 1;
-	if (write(victim->pipe, "!", 1) != 1)
-		return 1;
-	for (;;)
-		pause();
-}
-
-/* Kills a reader at @point, and checks which events are left. */
-static void test_killed_at(enum point point)
-{
-	int belt = named_belt(NAME, 0), pipes[2];
-	struct victim victim = { .fd = open_named(NAME), .point = point };
-	pid_t child;
-	char byte;
-
-	if (pipe(pipes))
-		bail_out("pipe: %s", strerror(errno));
-	victim.pipe = pipes[1];
-	watch(victim.fd, HASHBELT_WATCH_ACK);
-	if (point != WAITING)
-		queue_events(belt, 3);
-	child = point == COPYING ? start_stuck(victim.fd) : start(be_victim, &victim);
-	/* Only the victim can write to the pipe: if it ends early, a read returns 0. */
-	close(pipes[1]);
-	if (!child) {
-		skip(2, "this kernel has no userfaultfd");
-		end_belt(belt);
-		return;
-	}
-	if (point == WAITING)
-		await_sleep(child, __NR_read);
-	else if (point != COPYING && read(pipes[0], &byte, 1) != 1)
-		bail_out("the victim ended early");
-	close(victim.fd);
-	kill_and_wait(child);
-	if (point == WAITING)
-		queue_events(belt, 3);
-	is_int(info_of(belt).in_flight, 0, "no event is in flight once a reader is killed %s",
-	       point_names[point]);
-	ok(has_events(belt, point == HAS_ACKED ? 2 : 1, 3),
-	   "a reader killed %s leaves its events without ack queued",
-	   point_names[point]);
-	close(pipes[0]);
-	end_belt(belt);
-}
-
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
-	enum point point;
 
 	test_flags();
 	test_partly();
@@ -493,14 +317,9 @@ int main(void)
 	test_others();
 	test_return_order();
 	test_polled();
-	test_rebound();
 	test_rebound_mode();
 	test_destroyed(before);
-	test_shared();
-	test_passed();
 	test_limits();
-	for (point = WAITING; point < POINTS; point++)
-		test_killed_at(point);
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -496,73 +496,6 @@ static void test_rebound_while_waiting(void)
 
 /* Processes that are killed */
 
-enum point { OPENED, HAS_PUT, HAS_LOCKED, HAS_PUT_OVER, HAS_REMOVED, HAS_DUPED, POINTS };
-
-static const char *const point_names[POINTS] = {
-	"before it binds anything", "after a put", "after a lock", "after a replacing put",
-	"after a remove and an unlock", "with two copies of its descriptor",
-};
-
-/**
- * struct victim - a process that will be killed
- * @point:	the point at which it is killed
- * @pipe:	the victim writes a byte here once it has reached that point
- */
-struct victim {
-	enum point point;
-	int pipe;
-};
-
-static int be_victim(void *arg)
-{
-	struct victim *victim = arg;
-	int fd = open_named(NAME);
-	char byte = 0;
-
-	if (victim->point >= HAS_PUT)
-		put_bound(fd, "key", "value", 0);
-	if (victim->point >= HAS_LOCKED)
-		must_bind(fd, "key", "owner", 0);
-	if (victim->point >= HAS_PUT_OVER)
-		put_bound(fd, "key", "other", 0);
-	if (victim->point == HAS_REMOVED) {
-		on_key(fd, HASHBELT_IOC_REMOVE, "key");
-		unlock(fd, "key", "owner");
-	}
-	if (victim->point == HAS_DUPED)
-		fcntl(fd, F_DUPFD, 10);
-	if (write(victim->pipe, &byte, 1) != 1)
-		return 1;
-	return sleep_for_good(NULL);
-}
-
-static void test_killed_at(enum point point)
-{
-	static const unsigned int want[POINTS] = { 0, 1, 2, 2, 0, 2 };
-	int belt = bound_belt(), pipes[2];
-	struct victim victim = { .point = point };
-	pid_t child;
-	char byte;
-
-	if (pipe(pipes))
-		bail_out("pipe: %s", strerror(errno));
-	victim.pipe = pipes[1];
-	child = start(be_victim, &victim);
-	if (!readable_at_last(pipes[0]) || read(pipes[0], &byte, 1) != 1)
-		bail_out("the victim does not reach its point");
-	is_int(info_of(belt).entries, want[point], "a victim has its entries and locks %s",
-	       point_names[point]);
-	kill_and_wait(child);
-	ok(both_gone(belt),
-	   "a process killed %s leaves no bound entry or lock", point_names[point]);
-	is_int(released(belt), want[point],
-	       "entries and locks bound by a process killed %s are counted as released",
-	       point_names[point]);
-	close(pipes[0]);
-	close(pipes[1]);
-	end_locks(belt, NAME);
-}
-
 static int bind_without_end(void *arg)
 {
 	int fd = open_named(NAME);
@@ -634,8 +567,6 @@ int main(int argc, char **argv)
 	test_rebound_meanwhile(false);
 	test_rebound_meanwhile(true);
 	test_rebound_while_waiting();
-	for (i = 0; i < POINTS; i++)
-		test_killed_at(i);
 	test_killed_any_time(base);
 	return done_testing();
 }

@@ -162,8 +162,7 @@ static inline __u64 locks_held(int fd)
  * @pid:	the process
  * @answers:	pipe from which its results are read, one struct answer each
  * @words:	pipe to which commands are written, one letter each:
- *		'u' unlock, 'l' lock again, 'c' close the descriptor. The process exits
- *		when this pipe is closed
+ *		'u' unlock, 'l' lock again. The process exits when this pipe is closed
  */
 struct locker {
 	pid_t pid;
@@ -174,17 +173,11 @@ struct locker {
 /**
  * struct answer - the result of one call
  * @err:	0 or a negative errno
- * @token:	the fencing token, if a lock was taken
- * @ttl_ms:	time left of the lease
- * @held_ms:	time since the grant
  * @wait_ms:	the argument's @wait_ms after a lock call
  * @now_ns:	belt time after the call; 0 if the belt is gone
  */
 struct answer {
 	int err;
-	__u64 token;
-	__u64 ttl_ms;
-	__u64 held_ms;
 	__u64 wait_ms;
 	__u64 now_ns;
 };
@@ -196,7 +189,6 @@ struct answer {
  * @owner:	owner of the lock
  * @ttl_ms:	the lease
  * @wait_ms:	how long to wait for the lock
- * @how:	0 or HASHBELT_BOUND
  * @signal_flags: sa_flags of the handler for SIGUSR1
  * @read_only:	the argument of the lock call is in read-only memory
  */
@@ -206,7 +198,6 @@ struct lock_call {
 	const char *owner;
 	__u64 ttl_ms;
 	__u64 wait_ms;
-	__u32 how;
 	int signal_flags;
 	bool read_only;
 };
@@ -233,19 +224,11 @@ static inline struct answer run_word(int fd, const struct lock_call *lock_call, 
 	if (word == 'l') {
 		lock.ttl_ms = lock_call->ttl_ms;
 		lock.wait_ms = lock_call->wait_ms;
-		lock.how = lock_call->how;
 		answer.err = call(fd, HASHBELT_IOC_LOCK,
 				  lock_call->read_only ? read_only_lock(&lock) : &lock);
 		answer.wait_ms = lock.wait_ms;
-	} else if (word == 'u') {
-		answer.err = call(fd, HASHBELT_IOC_UNLOCK, &lock);
 	} else {
-		answer.err = close(fd) ? -errno : 0;
-	}
-	if (!answer.err && word == 'l') {
-		answer.token = lock.token;
-		answer.ttl_ms = lock.ttl_ms;
-		answer.held_ms = lock.held_ms;
+		answer.err = call(fd, HASHBELT_IOC_UNLOCK, &lock);
 	}
 	if (!call(fd, HASHBELT_IOC_INFO, &info))
 		answer.now_ns = info.now_ns;
@@ -375,17 +358,6 @@ static inline void end_locker(const struct locker *locker)
 	kill_and_wait(locker->pid);
 	close(locker->words);
 	close(locker->answers);
-}
-
-/* Launches a locker and waits until it has the lock; ends the program on failure. */
-static inline struct locker launch_holder(struct lock_call lock_call)
-{
-	struct locker locker = launch(lock_call);
-	struct answer answer = answer_of(&locker);
-
-	if (answer.err)
-		bail_out("no lock for %s: %s", lock_call.owner, error_name(answer.err));
-	return locker;
 }
 
 #endif /* _LOCK_H */

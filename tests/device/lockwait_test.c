@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * lockwait_test - signals and processes that die while tasks wait for a lock.
+ * lockwait_test - signals and stops while tasks wait for a lock.
  *
- * A process that dies, at any point, leaves no waiter without the lock. What ends a grant, which
- * waiter is next, and which tasks wake: tests/kunit/lease_test.c. Kills at random moments:
- * tests/stress/lockstress.c.
+ * The ends of a grant, the order of the waiters, and the tasks that wake: tests/kunit/lease_test.c.
+ * Processes that are killed at each point: tests/stress/lockstress.c.
  */
 #define _GNU_SOURCE
 #include "lock.h"
@@ -25,46 +24,6 @@ static struct lock_call lock_call_of(const char *owner)
 static struct locker wait_as(const char *owner)
 {
 	return launch_asleep(lock_call_of(owner));
-}
-
-/* A close, a rebinding or the death of its process ends the lock of a holder. */
-static void test_woken_by_close(void)
-{
-	int belt = named_locks(NAME), fd = open_named(NAME), other = named_locks("other");
-	struct lock_call lock_call = lock_call_of("carol");
-	struct locker holder, locker;
-
-	lock_call.how = HASHBELT_BOUND;
-	must_bind(fd, KEY, "alice", 0);
-	locker = wait_as("bob");
-	close(fd);
-	is_errno(answer_of(&locker).err, 0,
-		 "close of the descriptor of a bound lock grants the lock to the waiter");
-	end_locker(&locker);
-	unlock(belt, KEY, "bob");
-	fd = open_named(NAME);
-	must_bind(fd, KEY, "alice", 0);
-	locker = wait_as("bob");
-	if (open_belt(fd, "other"))
-		bail_out("open");
-	is_errno(answer_of(&locker).err, 0,
-		 "binding the holder's descriptor to another belt grants the lock to the waiter");
-	end_locker(&locker);
-	unlock(belt, KEY, "bob");
-	holder = launch_holder(lock_call);
-	locker = wait_as("bob");
-	kill(holder.pid, SIGKILL);
-	is_errno(answer_of(&locker).err, 0,
-		 "killing the holder with SIGKILL grants the lock to the waiter");
-	ok(is_held_by(belt, KEY, "bob"),
-	   "the waiter holds the lock after the holder is killed with SIGKILL");
-	end_locker(&holder);
-	ok(is_held_by(belt, KEY, "bob"),
-	   "the waiter keeps the lock after the killed holder is reaped");
-	end_locker(&locker);
-	close(fd);
-	end_locks(other, "other");
-	end_locks(belt, NAME);
 }
 
 /* Changes of entries and of other locks wake no waiter. */
@@ -322,97 +281,6 @@ static void test_holder_in_hand_over(void)
 	end_locks(belt, NAME);
 }
 
-/* A task that tries all the time does not overtake a waiter at the end of a lease. */
-static void test_impatient(void)
-{
-	int belt = named_locks(NAME);
-	unsigned int round, overtook = 0, wrong = 0, asked = 0;
-	struct pollfd pollfd = { .events = POLLIN };
-	struct locker waiter;
-
-	for (round = 0; round < 30 && !overtook && !wrong; round++) {
-		must_take(belt, KEY, "alice", 3);
-		waiter = wait_as("bob");
-		pollfd.fd = waiter.answers;
-		must(belt, HASHBELT_IOC_RESUME, NULL);
-		do {
-			overtook += take(belt, KEY, "carol", 0) != -EBUSY;
-			asked++;
-		} while (!overtook && poll(&pollfd, 1, 0) == 0);
-		wrong += answer_of(&waiter).err != 0;
-		must(belt, HASHBELT_IOC_HALT, NULL);
-		wrong += !is_held_by(belt, KEY, "bob");
-		end_locker(&waiter);
-		must(belt, HASHBELT_IOC_CLEAR, NULL);
-	}
-	ok(!overtook && !wrong,
-	   "lock by a newcomer never overtakes a waiter at the end of a lease");
-	note("the newcomer tried %u times", asked);
-	end_locks(belt, NAME);
-}
-
-/* Killed waiters and holders */
-
-/* Points at which a process is killed that takes a lock. */
-enum point {
-	BEFORE, WAITING, HOLDING, HAS_TAKEN_AGAIN, HAS_UNLOCKED, HAS_CLOSED, POINTS,
-};
-
-static const char *const point_names[POINTS] = {
-	"before it takes the lock", "while it waits", "while it holds the lock",
-	"after it took the lock again", "after it unlocked", "after it closed the belt",
-};
-
-/* Brings a process to that point; alice has unlocked by then, unless the process waits. */
-static struct locker bring_to(int belt, enum point point)
-{
-	struct lock_call lock_call = lock_call_of("victim");
-	struct locker locker;
-
-	lock_call.how = HASHBELT_BOUND;
-	if (point == BEFORE) {
-		/* The victim has the belt open and holds another lock. */
-		lock_call.key = "another";
-		locker = launch_holder(lock_call);
-		unlock(belt, KEY, "alice");
-		return locker;
-	}
-	locker = launch_asleep(lock_call);
-	if (point == WAITING)
-		return locker;
-	unlock(belt, KEY, "alice");
-	if (answer_of(&locker).err)
-		bail_out("the victim has no lock");
-	if (point == HAS_TAKEN_AGAIN)
-		tell(&locker, 'l');
-	if (point == HAS_UNLOCKED || point == HAS_CLOSED)
-		tell(&locker, 'u');
-	if (point == HAS_CLOSED)
-		tell(&locker, 'c');
-	return locker;
-}
-
-static void test_killed_at(enum point point)
-{
-	int belt = named_locks(NAME);
-	struct locker victim, next;
-
-	must_take(belt, KEY, "alice", 0);
-	victim = bring_to(belt, point);
-	next = launch(lock_call_of("next"));
-	if (point == HOLDING || point == WAITING || point == HAS_TAKEN_AGAIN)
-		await_sleep(next.pid, __NR_ioctl);
-	end_locker(&victim);
-	if (point == WAITING)
-		unlock(belt, KEY, "alice");
-	is_errno(answer_of(&next).err, 0, "kill of a process %s: the next client gets the lock",
-		 point_names[point]);
-	ok(is_held_by(belt, KEY, "next") && locks_held(belt) == 1,
-	   "kill of a process %s: only the next client's lock is held", point_names[point]);
-	end_locker(&next);
-	end_locks(belt, NAME);
-}
-
 /*
  * A waiter gets a signal at about the time at which it gets the lock: it holds the lock, or
  * returns EINTR and the next waiter holds the lock.
@@ -451,9 +319,6 @@ static void test_signal_meanwhile(void)
 
 int main(void)
 {
-	enum point point;
-
-	test_woken_by_close();
 	test_not_woken();
 	test_signals(0, "a signal");
 	test_signals(SA_RESTART, "a signal with SA_RESTART");
@@ -461,9 +326,6 @@ int main(void)
 	test_time_while_stopped();
 	test_stopped();
 	test_holder_in_hand_over();
-	test_impatient();
-	for (point = BEFORE; point < POINTS; point++)
-		test_killed_at(point);
 	test_signal_meanwhile();
 	return done_testing();
 }
