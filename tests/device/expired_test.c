@@ -2,7 +2,8 @@
 /*
  * expired_test - at each limit, entries that have expired make room for new ones before their
  * bucket falls off: in the belt of the put and in the other belts of its account, also where they
- * stand behind entries that live. Restores all parameters. Needs the superuser.
+ * stand behind entries that live. The limits of a belt: tests/kunit/evict_test.c. Restores all
+ * parameters. Needs the superuser.
  *
  * Hostile user: fills its account with 1000 belts in which nothing has expired; result: a put at
  * the limit looks at each once, and at none of another account.
@@ -20,7 +21,6 @@
 #define NEW		100u
 #define MANY_MAX	1000u
 #define MANY		scaled_from(100, MANY_MAX)
-#define LARGE		100000u		/* bytes of a value, beside which a table is small */
 #define GROUP		"/sys/fs/cgroup/hashbelt-expired/"
 #define GROUP_MAX	(8 * MIB)
 
@@ -35,8 +35,7 @@ static const char *const places[] = { "of the belt", "behind live ones", "of ano
  * @len:	length of the values
  * @settings:	of the belts
  * @err:	the error of a put there
- * @set:	sets the limit; NULL: it is one of @settings
- * @is_own:	it is one of the belt
+ * @set:	sets the limit
  * @makes:	at the limit belts are made, too
  */
 struct limit {
@@ -46,7 +45,6 @@ struct limit {
 	struct hashbelt_settings settings;
 	int err;
 	void (*set)(void);
-	bool is_own;
 	bool makes;
 };
 
@@ -79,8 +77,6 @@ static void limit_group(void)
 }
 
 static const struct limit limits[] = {
-	{ "max_entries of the belt", 0, 16, { .max_entries = 2000 }, -ENOSPC, .is_own = true },
-	{ "max_bytes of the belt", 0, 16, { .max_bytes = 250000 }, -ENOSPC, .is_own = true },
 	{ "user_max_bytes", ALICE, 16, {}, -EDQUOT, limit_user, .makes = true },
 	{ "user_max_pinned", ALICE, 16, { .policy = HASHBELT_PINNED }, -EDQUOT, limit_pinned,
 	  .makes = true },
@@ -216,13 +212,12 @@ static void test_limit(const struct limit *limit, __u32 buckets)
 {
 	struct scene scene = { .limit = limit, .buckets = buckets };
 
-	for (; scene.place <= (limit->is_own ? BEHIND : OTHER); scene.place++) {
+	for (; scene.place <= OTHER; scene.place++) {
 		if (limit->set == limit_group && !has_group) {
 			skip(1, "there is no cgroup with memory here");
 			continue;
 		}
-		if (limit->set)
-			limit->set();
+		limit->set();
 		is_int(as(limit->uid, limit->uid, 0, run, &scene), 0,
 		       "at %s expired entries %s make room, with %u buckets", limit->name,
 		       places[scene.place], buckets);
@@ -254,29 +249,6 @@ static unsigned int run_many(const void *arg)
 	return 0;
 }
 
-/*
- * The events take the memory of the entries. The values are large: the small tables that the index
- * frees later, as it grows, are no room for another value.
- */
-static unsigned int run_reporting(const void *arg)
-{
-	int belt = belt_of((struct hashbelt_settings){
-		.ttl_ms = HOUR, .buckets = 2, .handler = HASHBELT_NOTIFY,
-	});
-	int err = fill(belt, LARGE);
-
-	(void)arg;
-	if (err != -EDQUOT)
-		return FAIL(1, err);
-	advance(belt, 2000);
-	err = put_zeros(belt, 1000000, 2 * LARGE, 0);
-	if (err != -EDQUOT || info_of(belt).queued)
-		return FAIL(2, err);
-	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_DROP);
-	err = put_zeros(belt, 1000000, 2 * LARGE, 0);
-	return err ? FAIL(3, err) : 0;
-}
-
 int main(void)
 {
 	struct rlimit files = { 2 * MANY, 2 * MANY };
@@ -300,10 +272,6 @@ int main(void)
 	is_int(as(ALICE, ALICE, 0, run_many, NULL), 0,
 	       "at user_max_bytes expired entries of one of %u belts make room in the others",
 	       MANY);
-	restore();
-	set_number("user_max_bytes", MIB);
-	is_int(as(ALICE, ALICE, 0, run_reporting, NULL), 0,
-	       "at user_max_bytes expired entries make no room until their expiry is not reported");
 	restore();
 	rmdir(GROUP);
 	chmod(HASHBELT_DEVICE, 0600);
