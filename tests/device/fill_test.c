@@ -5,8 +5,8 @@
  * Of the clients that miss a key, one is granted the fill lease. The others are told that
  * the key is being filled, or wait, or take the stale value. What ends a lease, which waiter gets
  * the next one, and leases ahead of a deadline: tests/kunit/fill_test.c and
- * fill_put_test.c. Old values: tests/kunit/grace_test.c. Processes that are killed while they fill:
- * tests/stress/origin.c.
+ * fill_put_test.c. Fills that have failed: there, and in tests/history. Old values:
+ * tests/kunit/grace_test.c. Processes that are killed while they fill: tests/stress/origin.c.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -78,11 +78,6 @@ static bool is_filling(struct answer answer)
 static bool is_value(struct answer answer, const char *value)
 {
 	return same_answer(&answer, 0, 0, value) && !answer.token;
-}
-
-static int give_up(int fd, const char *key, __u64 token)
-{
-	return ASK(fd, key, .how = HASHBELT_GIVE_UP, .token = token).err;
 }
 
 /* Takes the fill lease; ends the program if the lease is not free. */
@@ -201,34 +196,6 @@ static bool still_sleeps(const struct caller *caller)
 	return sleeps_on(caller->pid, caller->pipe);
 }
 
-#define WAITERS	4
-
-static void test_waiting(void)
-{
-	int belt = named_belt(NAME, 0);
-	struct caller callers[WAITERS];
-	unsigned int i, good = 0;
-
-	take(belt, KEY);
-	for (i = 0; i < WAITERS; i++)
-		callers[i] = SLEEPER(.lease_ms = 1000);
-	put_text(belt, "other", "value", 0);
-	for (i = 0; i < WAITERS; i++)
-		good += still_sleeps(&callers[i]);
-	is_int(good, WAITERS, "a put of another key does not wake the waiters of a key");
-	put_text(belt, KEY, "value", 0);
-	for (i = good = 0; i < WAITERS; i++) {
-		good += is_value(answer_of(&callers[i]), "value");
-		end_caller(&callers[i]);
-	}
-	is_int(good, WAITERS, "a put of the key gives its value to each waiter");
-	is_int(counter(belt, HASHBELT_STAT_FILLS), 1, "one fill lease is counted for all waiters");
-	ok(is_value(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER), "value"),
-	   "a fill with a wait time returns a present value at once");
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
 /* A put on condition of the fill lease */
 
 #define LATE	40	/* items of a batch: more than two runs */
@@ -285,37 +252,6 @@ static void test_arguments(void)
 	close(belt);
 }
 
-static bool is_failed(struct answer answer)
-{
-	return same_answer(&answer, ENOENT, HASHBELT_FAILED, "") && !answer.token;
-}
-
-static void test_failed(void)
-{
-	int belt = new_belt(0);
-	struct answer answer = take(belt, KEY);
-
-	is_errno(change(belt, KEY, HASHBELT_FAIL, answer.token + 1, 5000), ENOENT,
-		 "HASHBELT_FAIL with another token returns ENOENT");
-	is_errno(change(belt, KEY, HASHBELT_FAIL, answer.token, 5000), 0,
-		 "HASHBELT_FAIL by the owner of the fill lease succeeds");
-	ok(is_failed(ASK(belt, KEY)), "a fill after HASHBELT_FAIL returns HASHBELT_FAILED");
-	ok(is_failed(ASK(belt, KEY, .wait_ms = HASHBELT_TTL_NEVER)),
-	   "a fill that would wait returns HASHBELT_FAILED");
-	put_text(belt, KEY, "value", 1000);
-	answer = ASK(belt, KEY, .ahead_ms = 5000);
-	change(belt, KEY, HASHBELT_FAIL, answer.token, 9000);
-	answer = ASK(belt, KEY, .ahead_ms = 5000);
-	ok(same_answer(&answer, 0, HASHBELT_FAILED, "value"),
-	   "a fill ahead of the deadline returns the value and HASHBELT_FAILED");
-	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = GRACE);
-	advance(belt, 1000);
-	answer = ASK(belt, KEY, .how = HASHBELT_STALE);
-	ok(same_answer(&answer, 0, HASHBELT_FAILED | HASHBELT_STALE, "value"),
-	   "a fill that accepts an old value gets it and HASHBELT_FAILED");
-	close(belt);
-}
-
 static void test_no_longer(void)
 {
 	int belt = named_belt(NAME, 0);
@@ -332,17 +268,6 @@ static void test_no_longer(void)
 	caller = SLEEPER(.wait_ms = 1000);
 	kill(caller.pid, SIGUSR1);
 	is_errno(answer_of(&caller).err, EINTR, "a signal ends the wait for a fill lease: EINTR");
-	end_caller(&caller);
-	caller = SLEEPER(.wait_ms = 1000);
-	advance(belt, 400);
-	stop_and_continue(caller.pid);
-	ok(still_sleeps(&caller), "a fill that was stopped waits on when it continues");
-	advance(belt, 599);
-	ok(still_sleeps(&caller),
-	   "a fill that was stopped waits until 1 ms before its wait time ends");
-	advance(belt, 1);
-	is_errno(answer_of(&caller).err, ETIMEDOUT,
-		 "a fill that was stopped returns ETIMEDOUT at its first wait time");
 	end_caller(&caller);
 	caller = SLEEPER(.wait_ms = 1000);
 	advance(belt, 400);
@@ -373,38 +298,6 @@ static void test_no_longer(void)
 	is_errno(answer_of(&caller).err, ETIMEDOUT,
 		 "a fill returns ETIMEDOUT while belt time runs by itself");
 	end_caller(&caller);
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
-/* Leases that are bound to a descriptor */
-
-static void test_bound(void)
-{
-	int belt = named_belt(NAME, 0), fd = open_named(NAME), copy;
-	struct answer answer = ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
-
-	copy = dup(fd);
-	close(fd);
-	ok(is_filling(ASK(belt, KEY)),
-	   "a bound fill lease is held while a copy of its descriptor is open");
-	close(copy);
-	answer = ASK(belt, KEY);
-	ok(is_granted(answer), "a fill lease ends with the last copy of its descriptor");
-	give_up(belt, KEY, answer.token);
-	fd = open_named(NAME);
-	ASK(fd, KEY, .how = HASHBELT_BOUND, .lease_ms = 5000);
-	if (open_belt(fd, HASHBELT_DEFAULT_BELT))
-		bail_out("open");
-	answer = ASK(belt, KEY);
-	ok(is_granted(answer), "a fill lease ends when its descriptor is bound to another belt");
-	give_up(belt, KEY, answer.token);
-	close(fd);
-	fd = open_named(NAME);
-	take(fd, KEY);
-	close(fd);
-	ok(is_filling(ASK(belt, KEY)),
-	   "a fill lease that is not bound outlives the close of its descriptor");
 	destroy_belt(belt, NAME);
 	close(belt);
 }
@@ -531,12 +424,9 @@ int main(void)
 	__u64 before = get_parameter("used_bytes");
 
 	test_item();
-	test_waiting();
 	test_batch_late();
 	test_arguments();
-	test_failed();
 	test_no_longer();
-	test_bound();
 	test_thousand(0, "clients that wait");
 	test_thousand(HASHBELT_STALE, "clients that take stale values");
 	ok(used_at_last(before),

@@ -2,9 +2,9 @@
 /*
  * lock_test - the buffers that calls on locks fill, and descriptors.
  *
- * Grants, renewals and the end of a lock: tests/kunit/lock_test.c; results: tests/conformance.
- * Wrong arguments and rights are in service_test, waiting in lockwait_test, bound locks in
- * bound_test.
+ * Grants, renewals and the end of a lock: tests/kunit/lock_test.c; results: tests/conformance; what
+ * a list has: tests/history. Wrong arguments and rights are in service_test, waiting in
+ * lockwait_test, bound locks in bound_test.
  */
 #define _GNU_SOURCE
 #include "lock.h"
@@ -69,26 +69,17 @@ static void test_holder(void)
 
 /**
  * struct listing - the result of listing all locks, in one call or more
- * @calls:	number of calls
- * @largest:	size of the largest buffer that a call asked for
- * @count:	records
  * @strange:	invalid records
- * @unordered:	records whose token is not larger than that of the record before
  * @seen:	how often each lock was listed, for names that are numbers
  */
 struct listing {
-	unsigned int calls;
-	__u32 largest;
-	unsigned int count;
 	unsigned int strange;
-	unsigned int unordered;
 	unsigned char seen[MANY];
 };
 
 static unsigned char list_buffer[MIB];
 
-static void read_piece(struct listing *listing, const struct hashbelt_locks *locks,
-		       __u64 *token)
+static void read_piece(struct listing *listing, const struct hashbelt_locks *locks)
 {
 	const unsigned char *p = list_buffer;
 	const struct hashbelt_lock_record *record;
@@ -113,9 +104,6 @@ static void read_piece(struct listing *listing, const struct hashbelt_locks *loc
 		number = strtoul(name, NULL, 10);
 		if (number < MANY)
 			listing->seen[number]++;
-		listing->unordered += record->token <= *token;
-		*token = record->token;
-		listing->count++;
 	}
 }
 
@@ -140,27 +128,6 @@ static void next_piece(int belt, const char *owner, __u32 size,
 		bail_out("list: %s", error_name(err));
 }
 
-/*
- * Lists the locks of @owner ("": all owners), with buffers of @size bytes or as many as
- * needed.
- */
-static const struct listing *list(int belt, const char *owner, __u32 size)
-{
-	static struct listing listing;
-	struct hashbelt_locks locks = {};
-	__u64 token = 0;
-
-	listing = (struct listing){};
-	do {
-		next_piece(belt, owner, size, &locks);
-		if (locks.size > listing.largest)
-			listing.largest = locks.size;
-		listing.calls++;
-		read_piece(&listing, &locks, &token);
-	} while (locks.cursor && listing.calls < 1000000);
-	return &listing;
-}
-
 /* Takes @n locks named by the numbers from @from. */
 static void take_numbers(int belt, unsigned int from, unsigned int n, const char *owner)
 {
@@ -173,80 +140,6 @@ static void take_numbers(int belt, unsigned int from, unsigned int n, const char
 	}
 }
 
-/* True if exactly the @n numbers from @from were listed, once each. */
-static bool has_listed(const struct listing *listing, unsigned int from, unsigned int n)
-{
-	unsigned int i;
-
-	for (i = 0; i < MANY; i++)
-		if (listing->seen[i] != (i >= from && i < from + n))
-			return false;
-	return listing->count == n && !listing->strange;
-}
-
-static void test_record(void)
-{
-	int belt = lock_belt();
-	struct hashbelt_locks locks = { .buffer = address(list_buffer), .size = PAGE };
-	const struct hashbelt_lock_record *record = (const void *)list_buffer;
-	struct hashbelt_lock lock = must_bind(belt, "door", "alice", 900);
-
-	advance(belt, 200);
-	must(belt, HASHBELT_IOC_LOCKS, &locks);
-	ok(locks.count == 1 && !locks.cursor, "list returns the one lock that is held");
-	ok(record->key_len == 4 && record->owner_len == 5 &&
-	   !memcmp(record + 1, "dooralice", 9), "list returns the name and the owner of a lock");
-	ok(record->ttl_ms == 700 && record->held_ms == 200 && record->token == lock.token,
-	   "list returns the lease left, the time held and the token of a lock");
-	is_int(record->how, HASHBELT_BOUND,
-	       "list returns HASHBELT_BOUND for a bound lock");
-	must_take(belt, "gate", "bob", 0);
-	locks = (struct hashbelt_locks){
-		.buffer = address(list_buffer), .size = PAGE, .owner = address("bob"),
-		.owner_len = 3,
-	};
-	must(belt, HASHBELT_IOC_LOCKS, &locks);
-	ok(locks.count == 1 && !memcmp(record + 1, "gatebob", 7) && !record->how,
-	   "list of one owner returns its lock alone, which is not bound");
-	advance(belt, 700);
-	ok(list(belt, "", PAGE)->count == 1 && !list(belt, "alice", PAGE)->count,
-	   "list returns no lock whose lease has ended");
-	close(belt);
-}
-
-static void test_lists(void)
-{
-	int belt = lock_belt();
-	const struct listing *listing;
-
-	ok(!list(belt, "", 0)->count && !list(belt, "alice", 0)->count,
-	   "list of a belt without locks is empty and needs no buffer");
-	take_numbers(belt, 0, 300, "alice");
-	take_numbers(belt, 300, 500, "bob");
-	ok(has_listed(list(belt, "", MIB), 0, 800),
-	   "list of all owners returns each of 800 locks once");
-	listing = list(belt, "", 0);
-	ok(has_listed(listing, 0, 800),
-	   "list in the smallest pieces returns each of 800 locks once");
-	ok(listing->largest > 0, "list with too small a buffer returns the size that it needs");
-	listing = list(belt, "bob", MIB);
-	ok(has_listed(listing, 300, 500) && !listing->unordered,
-	   "list of one owner returns its locks in the order of their tokens");
-	listing = list(belt, "bob", 0);
-	ok(has_listed(listing, 300, 500) && !listing->unordered,
-	   "list of one owner, one by one, returns its locks in the order of their tokens");
-	is_int(listing->largest, sizeof(struct hashbelt_lock_record) + 8,
-	       "list of one owner needs room for one record");
-	ok(!list(belt, "carol", MIB)->count, "list of an owner without locks is empty");
-	ok(!list(belt, "bo", MIB)->count,
-	   "list of an owner has no locks of an owner with a longer name");
-	must_take(belt, "first", "bob", 0);
-	listing = list(belt, "bob", MIB);
-	ok(listing->count == 501 && !listing->unordered,
-	   "list of one owner returns its newest lock last");
-	close(belt);
-}
-
 /* Locks that are held during all calls of a list appear in it once. */
 static void test_list_meanwhile(const char *owner)
 {
@@ -254,12 +147,11 @@ static void test_list_meanwhile(const char *owner)
 	struct hashbelt_locks locks = {};
 	struct listing *listing = calloc(1, sizeof(*listing));
 	unsigned int other = 5000, i, wrong = 0;
-	__u64 token = 0;
 
 	take_numbers(belt, 0, 200, "alice");
 	do {
 		next_piece(belt, owner, 200, &locks);
-		read_piece(listing, &locks, &token);
+		read_piece(listing, &locks);
 		take_numbers(belt, other, 20, "bob");
 		other += 20;
 		if (other % 400 == 0)
@@ -299,8 +191,6 @@ static void test_descriptors(void)
 int main(void)
 {
 	test_holder();
-	test_record();
-	test_lists();
 	test_list_meanwhile("");
 	test_list_meanwhile("alice");
 	test_descriptors();

@@ -422,18 +422,6 @@ static void test_all_rights(void)
 
 /* Belts */
 
-static void test_unsuited(__u32 policy, const char *what)
-{
-	struct hashbelt_lock lock = lock_of("key", "me");
-	int fd = new_belt(policy);
-
-	is_errno(call(fd, HASHBELT_IOC_LOCK, &lock), EOPNOTSUPP,
-		 "lock on a belt %s returns EOPNOTSUPP", what);
-	is_int(info_of(fd).entries + info_of(fd).locks, 0, "lock on a belt %s leaves no lock",
-	       what);
-	close(fd);
-}
-
 static void test_destroyed(void)
 {
 	unsigned int i, wrong = 0;
@@ -465,8 +453,6 @@ int main(void)
 	test_add();
 	test_readonly();
 	test_all_rights();
-	test_unsuited(0, "that is not pinned");
-	test_unsuited(HASHBELT_PINNED | HASHBELT_EVICT, "that evicts");
 	test_destroyed();
 	ok(used_at_last(used), "used_bytes returns to what it was before the test");
 	return done_testing();
