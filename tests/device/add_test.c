@@ -2,8 +2,9 @@
 /*
  * add_test - additions (counters) are atomic.
  *
- * No addition is lost when many processes and threads add to one key. Sums, deadlines, the ends of
- * the range, and values that are no numbers: tests/kunit/add_test.c and tests/conformance.
+ * No addition is lost when many processes and threads add to one key. Sums, floors, deadlines, the
+ * ends of the range, and values that are no numbers: tests/kunit/add_test.c and tests/conformance;
+ * wrong arguments: service_test; items of batches: unwritable_test.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -11,7 +12,6 @@
 #include "request.h"
 
 #define KEY	"counter"
-#define MOST	INT64_MAX
 
 /**
  * struct addition - the result of an ADD
@@ -47,76 +47,6 @@ static struct addition add(int fd, const char *key, __s64 by, __s64 initial, __u
 
 	item.ttl_ms = ttl_ms;
 	return add_item(fd, item, by, initial);
-}
-
-/* How an addition may be made, and what is refused. */
-static void test_how(void)
-{
-	const __u32 allowed = HASHBELT_IF_PRESENT | HASHBELT_FLOOR;
-	struct hashbelt_item item = item_of(KEY);
-	int belt = new_belt(0);
-	unsigned int bit, wrong = 0;
-
-	for (bit = 0; bit < 32; bit++) {
-		item.how = 1u << bit;
-		if (!(allowed & item.how))
-			wrong += add_item(belt, item, 1, 0).err != -EINVAL;
-	}
-	is_int(wrong, 0, "an addition with another bit of @how than its own: EINVAL");
-	item.how = allowed;
-	is_errno(add_item(belt, item, 1, 0).err, ENOENT,
-		 "an addition to an absent key with HASHBELT_IF_PRESENT: ENOENT");
-	is_int(info_of(belt).entries, 0, "it makes no entry");
-	item.how = HASHBELT_FLOOR;
-	is_errno(add_item(belt, item, 1, -1).err, EINVAL,
-		 "an addition to an initial value below the floor: EINVAL");
-	item.how = allowed;
-	put_text(belt, KEY, "3", 0);
-	is_int(add_item(belt, item, -2, 0).sum, 1, "sum of an addition that stays above the floor");
-	is_int(add_item(belt, item, -2, 0).sum, 0, "sum of an addition that goes below the floor");
-	put_text(belt, KEY, "-1", 0);
-	is_errno(add_item(belt, item, 5, 0).err, EBADMSG,
-		 "an addition to a number below the floor: EBADMSG");
-	close(belt);
-}
-
-static void test_batch(void)
-{
-	struct hashbelt_sum sums[4] = {
-		{ .by = 1, .value = 10 }, { .by = 2 }, { .by = MOST }, { .by = -3 },
-	};
-	struct hashbelt_item items[6];
-	struct hashbelt_batch batch = { .items = address(items), .count = 6 };
-	int belt = new_belt(0);
-	unsigned int i;
-	char text[8];
-
-	for (i = 0; i < 4; i++) {
-		items[i] = item_of(KEY);
-		items[i].op = HASHBELT_OP_ADD;
-		items[i].value = address(&sums[i]);
-		items[i].value_len = sizeof(sums[i]);
-	}
-	items[4] = items[0];
-	items[4].value_len = sizeof(sums[0]) - 1;
-	items[5] = item_of(KEY);
-	items[5].op = HASHBELT_OP_GET;
-	items[5].value = address(text);
-	items[5].value_len = sizeof(text);
-	must(belt, HASHBELT_IOC_BATCH, &batch);
-	ok(batch.done == 6 && !items[0].result && !items[1].result && !items[3].result,
-	   "each addition in a batch that fits has the result 0");
-	ok(sums[0].value == 11 && sums[1].value == 13 && sums[3].value == 10,
-	   "each addition in a batch returns its own sum");
-	is_errno(items[2].result, EOVERFLOW,
-		 "an addition in a batch that overflows has the result EOVERFLOW");
-	is_errno(items[4].result, EINVAL,
-		 "an addition in a batch with a short value_len has the result EINVAL");
-	ok(items[5].value_len == 2 && !memcmp(text, "10", 2),
-	   "a get in a batch returns the sum of the additions before it");
-	ok(items[3].version > items[1].version && items[1].version > items[0].version,
-	   "additions in a batch return versions that grow");
-	close(belt);
 }
 
 /* Concurrent additions */
@@ -270,8 +200,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	test_how();
-	test_batch();
 	test_lost();
 	test_removed();
 	ok(used_at_last(before),

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* batch_test - a batch tries its items in order, and each item has its own result. */
+/*
+ * batch_test - a batch tries its items in order, and each item has its own result.
+ *
+ * Items in memory that cannot be read or written: unwritable_test.
+ */
 #define _GNU_SOURCE
 #include "device.h"
 
@@ -128,33 +132,6 @@ static void test_errors(void)
 	close(belt);
 }
 
-static void test_most(void)
-{
-	static struct hashbelt_item items[HASHBELT_BATCH_MAX + 1];
-	static char keys[HASHBELT_BATCH_MAX + 1][8];
-	int belt = new_belt(0);
-	unsigned int i, wrong = 0;
-	__u32 done = 0;
-
-	for (i = 0; i < ARRAY_SIZE(items); i++) {
-		snprintf(keys[i], sizeof(keys[i]), "%u", i);
-		items[i] = op_put(keys[i], keys[i]);
-	}
-	is_errno(run(belt, items, ARRAY_SIZE(items), NULL), E2BIG,
-		 "a batch of 1025 items returns E2BIG");
-	is_int(info_of(belt).entries, 0, "a batch of 1025 items has no effect");
-	is_errno(run(belt, items, HASHBELT_BATCH_MAX, &done), 0, "a batch of 1024 items succeeds");
-	is_int(done, HASHBELT_BATCH_MAX, "a batch of 1024 items tries each of them");
-	is_int(info_of(belt).entries, HASHBELT_BATCH_MAX,
-	       "a batch of 1024 puts makes 1024 entries");
-	for (i = 0; i < HASHBELT_BATCH_MAX; i++)
-		wrong += !holds_text(belt, keys[i], keys[i]);
-	ok(!wrong, "each put in a batch of 1024 stores its own value");
-	is_errno(run(belt, items, 1, &done), 0, "a batch of one item succeeds");
-	is_int(done, 1, "a batch of one item tries that item");
-	close(belt);
-}
-
 /* Runs of puts of one size, then of sizes that change. Some have no key, some one that is there. */
 static void test_sizes(void)
 {
@@ -230,62 +207,6 @@ static void test_keys(void)
 	}
 	is_int(wrong, 0, "each get of a batch of many key lengths has its own result");
 	is_int(differ, 0, "each get of a batch of many key lengths returns its own value");
-	close(belt);
-}
-
-/* The array of items ends before an unmapped page. */
-static void test_hole(void)
-{
-	static const char *const keys[] = { "a", "b", "c", "d", "e" };
-	int belt = new_belt(0);
-	struct hashbelt_item items[5], *cut;
-	unsigned int i;
-	__u32 done = 0;
-
-	for (i = 0; i < 5; i++)
-		items[i] = op_put(keys[i], "value");
-	cut = copy_before_hole(items, 3 * sizeof(*items));
-	is_errno(run(belt, cut, 5, &done), 0,
-		 "a batch of 5 items, 3 of which can be read, succeeds");
-	is_int(done, 3, "a batch of 5 items, 3 of which can be read, tries those 3");
-	ok(!cut[0].result && !cut[1].result && !cut[2].result && cut[2].version,
-	   "the items before unmapped ones have their results");
-	is_int(info_of(belt).entries, 3, "the items before unmapped ones have their effects");
-
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	cut = before_hole(2 * sizeof(*items) + sizeof(*items) / 2);
-	memcpy(cut, items, 2 * sizeof(*items) + sizeof(*items) / 2);
-	done = 0;
-	is_errno(run(belt, cut, 5, &done), 0, "a batch whose third item is half unmapped succeeds");
-	is_int(done, 2, "a batch whose third item is half unmapped tries the two before it");
-	is_int(info_of(belt).entries, 2, "an item that is half unmapped has no effect");
-
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	is_errno(run(belt, unmapped(), 5, NULL), EFAULT,
-		 "a batch with an unmapped array of items returns EFAULT");
-	is_errno(run(belt, NULL, 5, NULL), EFAULT, "a batch with items at NULL returns EFAULT");
-	is_errno(run(belt, (void *)((char *)unmapped() - 8), 1, NULL), EFAULT,
-		 "a batch whose only item is half unmapped returns EFAULT");
-	is_int(info_of(belt).entries, 0, "batches that return EFAULT have no effect");
-}
-
-static void test_readonly(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_item items[] = {
-		op_put("key", "value"), op_item(HASHBELT_OP_TOUCH, "key"),
-	};
-	struct hashbelt_batch batch = { .count = 2 }, *frozen;
-	struct hashbelt_item *put = readonly_copy(items, sizeof(items));
-
-	is_errno(run(belt, put, 2, NULL), EFAULT,
-		 "a batch with a read-only array of items returns EFAULT");
-	ok(!memcmp(put, items, sizeof(items)),
-	   "a batch with a read-only array of items leaves the array as it was");
-	batch.items = address(items);
-	frozen = readonly_copy(&batch, sizeof(batch));
-	is_errno(call(belt, HASHBELT_IOC_BATCH, frozen), EFAULT,
-		 "a batch in a read-only structure returns EFAULT");
 	close(belt);
 }
 
@@ -395,42 +316,14 @@ static void test_other_gets(void)
 			       place, others[i].what);
 }
 
-/* Results of a batch that was sent before are in the items. */
-static void test_results(void)
-{
-	struct hashbelt_item items[] = {
-		op_put("key", "value"), op_item(HASHBELT_OP_GET, "key"),
-		op_item(HASHBELT_OP_GET, "nothere"), op_item(HASHBELT_OP_GET, "key"),
-		op_item(HASHBELT_OP_TOUCH, "key"), op_item(HASHBELT_OP_REMOVE, "key"),
-	};
-	int belt = open_device(O_RDWR);
-	unsigned int i, right = 0;
-	__u32 done;
-
-	if (create_belt(belt, "", 0600))
-		bail_out("no belt");
-	for (i = 0; i < ARRAY_SIZE(items); i++)
-		items[i].result = 1;
-	if (run(belt, items, ARRAY_SIZE(items), &done) || done != ARRAY_SIZE(items))
-		bail_out("no batch");
-	for (i = 0; i < ARRAY_SIZE(items); i++)
-		right += items[i].result == (i == 2 ? -ENOENT : 0);
-	is_int(right, ARRAY_SIZE(items), "a batch writes the result of each of its items");
-	close(belt);
-}
-
 int main(void)
 {
 	test_order();
 	test_errors();
-	test_most();
 	test_sizes();
 	test_keys();
-	test_hole();
-	test_readonly();
 	test_again();
 	test_rights();
 	test_other_gets();
-	test_results();
 	return done_testing();
 }

@@ -4,7 +4,7 @@
  *
  * Their contents byte for byte, and buffers that are too small or cannot be written. Which events
  * are reported, and in which order: tests/kunit/queue_test.c. Concurrent writers are in
- * queue_test, waiting and several readers in wait_test.
+ * queue_test, waiting, several readers and the end of a belt in wait_test.
  */
 #define _GNU_SOURCE
 #include "events.h"
@@ -237,51 +237,6 @@ static void test_fresh_buffer(void)
 	close(belt);
 }
 
-/* Handlers */
-
-static void test_drop(void)
-{
-	int belt = reporting_belt(HASHBELT_DROP, REPORT_ALL);
-
-	put_and_expire(belt, "key", "value");
-	is_errno(read_into(belt, record, sizeof(record)), ENODATA,
-		 "read from a belt that reports nothing returns ENODATA");
-	set_blocking(belt, true);
-	is_errno(read_into(belt, record, sizeof(record)), ENODATA,
-		 "a blocking read of a belt that reports nothing returns ENODATA");
-	ok(!info_of(belt).sequence && !info_of(belt).used_entries,
-	   "an entry that expires under handler drop leaves no event and no charge");
-	close(belt);
-}
-
-/* Destroyed belts */
-
-static void test_destroyed(void)
-{
-	int belt = named_belt("ends", 0);
-	__u64 before = get_parameter("used_bytes");
-	unsigned int i;
-	char key[16];
-
-	for (i = 0; i < 1000; i++) {
-		snprintf(key, sizeof(key), "%u", i);
-		put_and_expire(belt, key, key);
-	}
-	is_errno(destroy_belt(belt, "ends"), 0, "a belt with queued events can be destroyed");
-	is_errno(read_into(belt, record, sizeof(record)), EIDRM,
-		 "a non-blocking read of events of a destroyed belt returns EIDRM");
-	set_blocking(belt, true);
-	is_errno(read_into(belt, record, sizeof(record)), EIDRM,
-		 "a blocking read of events of a destroyed belt returns EIDRM");
-	ok(used_at_last(before),
-	   "used_bytes falls when a belt with queued events is destroyed");
-	close(belt);
-	belt = open_device(O_WRONLY);
-	is_errno(read_into(belt, record, sizeof(record)), EBADF,
-		 "read from a descriptor that is open for writing only returns EBADF");
-	close(belt);
-}
-
 /* The queue has no file position. */
 static void test_no_position(void)
 {
@@ -304,8 +259,6 @@ int main(void)
 	test_bad_buffers(HASHBELT_WATCH_ACK, "acknowledging");
 	test_cut_buffer();
 	test_fresh_buffer();
-	test_drop();
-	test_destroyed();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -161,30 +161,6 @@ static void test_evict_unread(void)
 	close(belt);
 }
 
-/* Changed limits */
-
-/* A belt becomes full within a batch. */
-static void test_batch(void)
-{
-	struct hashbelt_item items[8];
-	struct hashbelt_batch batch = { .items = address(items), .count = 8 };
-	static const char *const keys[] = { "a", "b", "c", "d", "e", "a", "f", "b" };
-	static const int want[] = { 0, 0, 0, -ENOSPC, -ENOSPC, 0, -ENOSPC, 0 };
-	int belt = limited_belt(3, 0, 0);
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < 8; i++) {
-		items[i] = text_item(keys[i], "value");
-		items[i].op = HASHBELT_OP_PUT;
-	}
-	must(belt, HASHBELT_IOC_BATCH, &batch);
-	for (i = 0; i < 8; i++)
-		wrong += items[i].result != want[i];
-	ok(!wrong && batch.done == 8,
-	   "each put of a batch gets its own result at max_entries");
-	close(belt);
-}
-
 /* Concurrent puts */
 
 #define PUTTERS		4
@@ -359,7 +335,6 @@ int main(void)
 	test_refused(0, "reject");
 	test_refused(HASHBELT_EVICT, "evict");
 	test_evict_unread();
-	test_batch();
 	test_crowd();
 	test_crowd_evicting();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");

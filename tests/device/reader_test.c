@@ -553,50 +553,6 @@ static void test_cost_for_others(void)
 	close(belt);
 }
 
-/* Return: 0, or a number that tells where it failed. */
-static unsigned int make_beyond_quota(const void *arg)
-{
-	struct hashbelt_settings small = { .mode = 0600, .window_bytes = SIZE };
-	struct hashbelt_settings large = { .mode = 0600, .window_bytes = 8 * MIB };
-	struct hashbelt_settings fields = { .fields = HASHBELT_SET_WINDOW | HASHBELT_SET_POLICY,
-		.policy = HASHBELT_EVICT, .window_bytes = 8 * MIB };
-	int belt = open(HASHBELT_DEVICE, O_RDWR), other = open(HASHBELT_DEVICE, O_RDWR);
-	struct mapping mapping, second;
-	struct hashbelt_info info;
-
-	(void)arg;
-	if (belt < 0 || other < 0 || call(other, HASHBELT_IOC_CREATE, &large) != -EDQUOT)
-		return 1;
-	if (call(belt, HASHBELT_IOC_CREATE, &small))
-		return 2;
-	put_text(belt, "key", "text", 0);
-	bring_in(belt, "key");
-	mapping = map_window(belt);
-	info = info_of(belt);
-	if (mapping.err || !slot_of(&mapping, "key"))
-		return 3;
-	if (call(belt, HASHBELT_IOC_SET, &fields) != -EDQUOT)
-		return 4;
-	if (info_of(belt).policy != info.policy || info_of(belt).window_bytes != SIZE ||
-	    info_of(belt).bytes != info.bytes)
-		return 5;
-	/* The window is the one that it was. */
-	if (!slot_of(&mapping, "key") || mapping.shown->state)
-		return 6;
-	second = map_window(belt);
-	return second.err == -EBUSY ? 0 : 7;
-}
-
-static void test_quota(void)
-{
-	__u64 before = get_parameter("user_max_bytes");
-
-	set_number("user_max_bytes", 4 * MIB);
-	is_int(as(OTHER, OTHER, 0, make_beyond_quota, NULL), 0,
-	       "a window beyond the user's limit is refused, and nothing changes");
-	set_number("user_max_bytes", before);
-}
-
 /* Each mapping of a window is of the same pages. */
 static void test_charge(void)
 {
@@ -767,7 +723,6 @@ int main(int argc, char **argv)
 	test_contents();
 	test_reused_pages();
 	test_cost_for_others();
-	test_quota();
 	test_charge();
 	test_many();
 	test_time_namespaces();

@@ -129,19 +129,6 @@ static bool saw_all(unsigned int times)
 	return true;
 }
 
-static void test_empty(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
-
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0, "scan of an empty belt returns 0");
-	ok(!scan.cursor && !scan.count, "scan of an empty belt returns no records and cursor 0");
-	scan = (struct hashbelt_scan){};
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), 0,
-		 "scan of an empty belt without a buffer returns 0");
-	close(belt);
-}
-
 static void test_sizes(void)
 {
 	static const __u32 sizes[] = {
@@ -269,32 +256,6 @@ static void test_again(void)
 	close(belt);
 }
 
-/* The buffer of a scan is wiped before it is freed: memory/wipe_test looks for leftovers. */
-static void test_wiping(void)
-{
-	int belt = new_belt(0);
-
-	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_WIPE);
-	put_entries(belt);
-	scan_all(belt, MIB);
-	ok(seen[1] == 1 && seen[ENTRIES - 1] == 1, "scan reports the entries of a belt that wipes");
-	close(belt);
-}
-
-static void test_destroyed(void)
-{
-	int belt = open_device(O_RDWR);
-	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
-
-	if (create_belt(belt, "scan", 0600))
-		bail_out("create");
-	put_text(belt, "key", "value", 0);
-	destroy_belt(belt, "scan");
-	is_errno(call(belt, HASHBELT_IOC_SCAN, &scan), EIDRM,
-		 "scan of a destroyed belt returns EIDRM");
-	close(belt);
-}
-
 /* Scans during changes */
 
 struct churn {
@@ -347,14 +308,11 @@ static void test_churn(__u32 size, unsigned int scans)
 
 int main(void)
 {
-	test_empty();
 	test_sizes();
 	test_too_small();
 	test_bad_buffer();
 	test_cursors();
 	test_again();
-	test_wiping();
-	test_destroyed();
 	test_churn(MIB, 20);
 	test_churn(1000, 5);
 	return done_testing();

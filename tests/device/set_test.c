@@ -181,55 +181,6 @@ static void test_field(const char *name, __u32 field)
 	close(belt);
 }
 
-/* Invalid values, alone and together with a valid one. */
-static void test_wrong(void)
-{
-	static const struct hashbelt_settings bad[] = {
-		{ .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_MAX_MS + 1 },
-		{ .fields = HASHBELT_SET_TTL, .ttl_ms = HASHBELT_TTL_NEVER },
-		{ .fields = HASHBELT_SET_BUCKETS, .buckets = 1 },
-		{ .fields = HASHBELT_SET_BUCKETS, .buckets = 65537 },
-		{ .fields = HASHBELT_SET_POLICY, .policy = 0x20 },
-		{ .fields = HASHBELT_SET_HANDLER, .handler = 3 },
-		{ .fields = HASHBELT_SET_REASONS, .reasons = 1 },
-		{ .fields = HASHBELT_SET_REASONS, .reasons = 0x100 },
-		{ .fields = HASHBELT_SET_MODE, .mode = 01000 },
-		{ .fields = HASHBELT_SET_MODE, .mode = 0111 },
-		{ .fields = HASHBELT_SET_GID, .gid = ~0u },
-		{ .fields = HASHBELT_SET_GRACE, .grace_ms = HASHBELT_TTL_MAX_MS + 1 },
-		{ .fields = HASHBELT_SET_CONSUMERS, .consumers = 2 },
-		{ .fields = HASHBELT_SET_ALL + 1 },
-		{ .reserved = { [ARRAY_SIZE(others.reserved) - 1] = 1 } },
-		{ .name = "name" },
-	};
-	int belt = full_belt();
-	struct shape was = shape_of(belt), is;
-	struct hashbelt_settings settings;
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		wrong += set_belt(belt, bad[i]) != -EINVAL;
-		settings = bad[i];
-		settings.fields |= HASHBELT_SET_MAX_EVENTS;
-		settings.max_events = 3;
-		wrong += set_belt(belt, settings) != -EINVAL;
-	}
-	is = shape_of(belt);
-	ok(!wrong && !memcmp(&was, &is, sizeof(is)) && !wrong_entries(belt, 0),
-	   "set with an invalid value returns EINVAL and changes nothing");
-	memset(&settings, 0xff, sizeof(settings));
-	memset(settings.name, 0, sizeof(settings.name));
-	memset(settings.reserved, 0, sizeof(settings.reserved));
-	settings.fields = HASHBELT_SET_TTL;
-	settings.ttl_ms = was.ttl_ms;
-	is_errno(set_belt(belt, settings), 0,
-		 "set ignores invalid values of fields that it does not name");
-	is = shape_of(belt);
-	ok(!memcmp(&was, &is, sizeof(is)) && has_events(belt, 1, EVENTS),
-	   "set of one field leaves other settings and events as they were");
-	close(belt);
-}
-
 static void test_defaults(void)
 {
 	struct hashbelt_settings settings = others;
@@ -509,7 +460,6 @@ int main(void)
 	churn = shared_memory(sizeof(*churn));
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
 		test_field(fields[i].name, fields[i].field);
-	test_wrong();
 	test_defaults();
 	test_held();
 	test_crowd();
