@@ -86,27 +86,6 @@ static void test_partly(void)
 	end_belt(belt);
 }
 
-static void test_settled(void)
-{
-	int belt = full_belt(3), fd = hold_next(NAME, 3);
-
-	is_errno(ack(fd, 3), 0, "ack of the last event settles all events in flight");
-	is_int(info_of(belt).used_entries, 0,
-	       "acknowledged events do not count under the belt's limit");
-	close(fd);
-	is_errno(read_into(belt, malloc(PAGE), PAGE), EAGAIN,
-		 "close of a reader that has acknowledged everything requeues nothing");
-	fd = open_named(NAME);
-	watch(fd, HASHBELT_WATCH_ACK);
-	queue_events(fd, 2);
-	discard_events(fd);
-	is_errno(ack(fd, 3), ENOENT,
-		 "ack of an event that an earlier reader has acknowledged returns ENOENT");
-	is_errno(ack(fd, 5), 0, "ack of an event that this descriptor has read returns 0");
-	close(fd);
-	end_belt(belt);
-}
-
 /* Reported losses are requeued with the event that reported them. */
 static void test_losses(void)
 {
@@ -230,24 +209,6 @@ static void test_return_order(void)
 	end_belt(belt);
 }
 
-static void test_polled(void)
-{
-	int belt = full_belt(1), fd = hold_next(NAME, 1), other = open_named(NAME);
-	struct epoll_event event = { .events = EPOLLIN };
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
-
-	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, other, &event))
-		bail_out("epoll: %s", strerror(errno));
-	is_int(epoll_wait(epoll, &event, 1, 0), 0,
-	       "poll finds no event while another reader holds the only one");
-	close(fd);
-	is_int(epoll_wait(epoll, &event, 1, 20000), 1,
-	       "close of a reader wakes a task that polls: the event is queued again");
-	close(epoll);
-	close(other);
-	end_belt(belt);
-}
-
 /* Bound to another belt */
 
 /* An open ends the acknowledging mode; a second watch turns it on again. */
@@ -289,37 +250,18 @@ static void test_destroyed(__u64 before)
 	   "the close of a destroyed belt's last reader frees the belt and the events it held");
 }
 
-/* Only events that a reader holds could be evicted. */
-static void test_limits(void)
-{
-	struct hashbelt_item item = text_item("key", "value");
-	int belt = full_belt(3), fd = open_named(NAME);
-
-	watch(fd, HASHBELT_WATCH_ACK);
-	discard_events(fd);
-	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_POLICY,
-	    .max_entries = 3, .policy = HASHBELT_EVICT);
-	is_errno(call(belt, HASHBELT_IOC_PUT, &item), ENOSPC,
-		 "put returns ENOSPC where only events in flight could be evicted");
-	close(fd);
-	end_belt(belt);
-}
-
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
 	test_flags();
 	test_partly();
-	test_settled();
 	test_losses();
 	test_modes();
 	test_others();
 	test_return_order();
-	test_polled();
 	test_rebound_mode();
 	test_destroyed(before);
-	test_limits();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

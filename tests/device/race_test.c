@@ -5,8 +5,8 @@
  * Threads bind a descriptor that others use, destroy belts that others open, change
  * arguments while the kernel reads them, unmap buffers while the kernel writes to them, and
  * compete for names. The threads interleave at random; each check holds for every
- * interleaving. Operations on one key: tests/history/threads.c. Whole values:
- * tests/stress/stress.c.
+ * interleaving. Operations on one key: tests/history/threads.c. Whole values, and belts that are
+ * destroyed: tests/stress/stress.c. The order of batches: grow_test.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -131,49 +131,6 @@ static void test_binding(void)
 	is_int(bad, 0, "each call beside an open on its descriptor sees one belt, old or new");
 	destroy_belt(belt, "one");
 	destroy_belt(belt, "two");
-	close(belt);
-}
-
-static void *use_doomed(void *arg)
-{
-	struct hashbelt_item item;
-	int fd = open_device(O_RDWR), err;
-	char text[16];
-
-	(void)arg;
-	while (going()) {
-		err = open_belt(fd, "doomed");
-		if (err && err != -ENOENT)
-			count(&bad);
-		if (err)
-			continue;
-		item = text_item("key", "value");
-		err = call(fd, HASHBELT_IOC_PUT, &item);
-		if (err && err != -EIDRM)
-			count(&bad);
-		err = get_text(fd, "key", text, sizeof(text));
-		if (err && err != -EIDRM && err != -ENOENT)
-			count(&bad);
-		count(&good);
-	}
-	close(fd);
-	return NULL;
-}
-
-static void make_and_destroy(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ROUNDS / 4 || early(); i++)
-		if (create_belt(belt, "doomed", 0600) || destroy_belt(belt, "doomed"))
-			count(&bad);
-}
-
-static void test_destroy(void)
-{
-	belt = open_device(O_RDWR);
-	compete(use_doomed, THREADS, make_and_destroy);
-	is_int(bad, 0, "calls on a belt that is being destroyed return 0, ENOENT or EIDRM");
 	close(belt);
 }
 
@@ -437,80 +394,6 @@ static void test_batch_changes(void)
 	close(belt);
 }
 
-/* The order of a batch */
-
-#define PAIRS	8
-
-/* An item of a batch for the key "first" or "second", whose value is the number at @number. */
-static struct hashbelt_item numbered(__u32 op, bool second, __u64 *number)
-{
-	struct hashbelt_item item = item_of(second ? "second" : "first");
-
-	item.op = op;
-	item.value = address(number);
-	item.value_len = sizeof(*number);
-	return item;
-}
-
-static int run_batch(struct hashbelt_item *items, unsigned int count)
-{
-	struct hashbelt_batch batch = { .items = address(items), .count = count };
-
-	return call(belt, HASHBELT_IOC_BATCH, &batch) || batch.done != count;
-}
-
-/* Puts rising numbers, into "first" before "second". Another thread makes the index grow. */
-static void *put_pairs(void *arg)
-{
-	struct hashbelt_item items[2];
-	__u64 number;
-
-	for (number = 1; going(); number++) {
-		if (arg) {
-			put_numbers(belt, 0, 1000, 0);
-			call(belt, HASHBELT_IOC_CLEAR, NULL);
-			continue;
-		}
-		items[0] = numbered(HASHBELT_OP_PUT, false, &number);
-		items[1] = numbered(HASHBELT_OP_PUT, true, &number);
-		if (run_batch(items, 2) || items[0].result || items[1].result)
-			count(&bad);
-		count(&good);
-	}
-	return NULL;
-}
-
-/* Gets "second" before "first", again and again in one batch. No get may go back in time. */
-static void get_pairs(void)
-{
-	struct hashbelt_item items[2 * PAIRS];
-	__u64 numbers[2 * PAIRS];
-	unsigned int i, n;
-
-	for (i = 0; i < ROUNDS || early(); i++) {
-		memset(numbers, 0, sizeof(numbers));
-		for (n = 0; n < 2 * PAIRS; n++)
-			items[n] = numbered(HASHBELT_OP_GET, n % 2 == 0, &numbers[n]);
-		if (run_batch(items, 2 * PAIRS))
-			count(&bad);
-		for (n = 1; n < 2 * PAIRS; n++)
-			if (!items[n].result && !items[n - 1].result && n % 2 &&
-			    numbers[n] < numbers[n - 1])
-				count(&bad);
-		for (n = 2; n < 2 * PAIRS; n++)
-			if (!items[n].result && !items[n - 2].result && numbers[n] < numbers[n - 2])
-				count(&bad);
-	}
-}
-
-static void test_batch_order(void)
-{
-	belt = new_belt(0);
-	compete(put_pairs, 2, get_pairs);
-	is_int(bad, 0, "the puts and the gets of batches are made in their order");
-	close(belt);
-}
-
 /* Buffers that are mapped and unmapped */
 
 static unsigned char *page;
@@ -721,12 +604,10 @@ static void test_expiry(void)
 int main(void)
 {
 	test_binding();
-	test_destroy();
 	test_names();
 	test_item_changes();
 	test_create_changes();
 	test_batch_changes();
-	test_batch_order();
 	test_memory();
 	test_close();
 	test_signals();

@@ -2,9 +2,10 @@
 /*
  * request_wait_test - each client gets the completions of its requests, however it waits.
  *
- * By read(2) and poll(2); into bad buffers; and while threads put, complete, cancel and time
- * out the same requests, open and close descriptors, and clear and destroy belts. Each request
- * is told once, or cancelled once, or ended with its descriptor.
+ * By poll(2), by read(2) from several threads, and while threads put, complete, cancel and time out
+ * the same requests, open and close descriptors, and clear and destroy belts. Each request is told
+ * once, or cancelled once, or ended with its descriptor. Waits in read(2): wait_test. Reads into
+ * bad buffers: returned_test.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,109 +15,7 @@
 #define NAME	"asked"
 #define NONE	((struct hashbelt_settings){})
 
-/* Reading */
-
-/*
- * Reads into a buffer that ends after @room bytes; true if the read returns whole events
- * and later reads return the others.
- */
-static bool is_cut_right(int belt, size_t room)
-{
-	unsigned char *buffer = before_hole(room);
-	unsigned int n = 0, i;
-	struct completion completion;
-	__u64 first;
-	ssize_t len;
-
-	for (i = 0; i < 4; i++)
-		must_ask(belt, i, "key");
-	complete(belt, "key");
-	len = read_into(belt, buffer, 65536);
-	if (len > 0)
-		n = check_events(buffer, len);
-	else if (len != -EFAULT)
-		return false;
-	first = n ? ((struct hashbelt_event *)buffer)->sequence : 0;
-	for (i = n; i < 4; i++) {
-		completion = read_completion(belt);
-		if (!first)
-			first = completion.sequence;
-		if (completion.err || completion.sequence != first + i)
-			return false;
-	}
-	return has_no_completion(belt) && len <= (ssize_t)room;
-}
-
-static void test_bad_buffer(void)
-{
-	static const char nothing[4096];
-	int belt = asking_belt(NONE);
-	unsigned int room, wrong = 0;
-
-	must_ask(belt, 1, "key");
-	must_ask(belt, 2, "key");
-	complete(belt, "key");
-	is_errno(read_into(belt, unmapped(), PAGE), EFAULT,
-		 "a read into an unmapped buffer returns EFAULT");
-	is_errno(read_into(belt, readonly_copy(nothing, sizeof(nothing)), PAGE), EFAULT,
-		 "a read into a read-only buffer returns EFAULT");
-	is_errno(read_into(belt, NULL, PAGE), EFAULT, "a read into a null buffer returns EFAULT");
-	ok(read_completion(belt).sequence == 1 && read_completion(belt).sequence == 2 &&
-	   has_no_completion(belt),
-	   "reads that failed with EFAULT leave each event to be read once");
-	for (room = 0; room < 4 * event_size(3, 0); room += 5)
-		wrong += !is_cut_right(belt, room);
-	is_int(wrong, 0, "a read into a buffer that ends within an event loses no event");
-	close(belt);
-}
-
-static void test_wakers(void)
-{
-	int belt = named_belt(NAME, 0), fd = open_asking(NAME), size = event_size(3, 0);
-	struct waiter waiter;
-
-	must_ask(fd, 1, "key");
-	waiter = start_waiter(fd, 0);
-	put_text(belt, "key", "value", 0);
-	is_int(waiter_result(&waiter), size,
-	       "a put wakes a reader that waits for the event of its request");
-	must_ask(fd, 1, "key");
-	waiter = start_waiter(fd, 0);
-	complete(belt, "key");
-	is_int(waiter_result(&waiter), size,
-	       "complete wakes a reader that waits for the event of its request");
-	must_ask(fd, 1, "key");
-	waiter = start_waiter(fd, 0);
-	advance(belt, 3 * TTL);
-	is_int(waiter_result(&waiter), event_size(0, 0),
-	       "a timeout by advance wakes a reader that waits for an event");
-	must_ask(fd, 1, "key");
-	waiter = start_waiter(fd, 0);
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	is_int(waiter_result(&waiter), event_size(0, 0),
-	       "a clear wakes a reader that waits for the event of its request");
-	if (ASK(fd, 1, 1, "key"))
-		bail_out("no request");
-	waiter = start_waiter(fd, 0);
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_int(waiter_result(&waiter), event_size(0, 0),
-	       "a timeout by belt time that runs wakes a reader that waits for an event");
-	must(belt, HASHBELT_IOC_HALT, NULL);
-	must_ask(fd, 1, "key");
-	waiter = start_waiter(fd, 0);
-	put_and_expire(belt, "other", "value");
-	kill(waiter.pid, SIGUSR1);
-	is_errno(waiter_result(&waiter), EINTR,
-		 "entry events do not wake a reader of requests, and a signal does: EINTR");
-	is_int(waiting(belt), 1,
-	       "a request waits on after a signal has ended the read of its descriptor");
-	put_text(belt, "key", "value", 0);
-	ok(is_next_completion(fd, 1, HASHBELT_BY_PUT, "key"),
-	   "a request is told after a signal has ended the read of its descriptor");
-	destroy_belt(belt, NAME);
-	close(fd);
-	close(belt);
-}
+/* Polling */
 
 static void test_poll(void)
 {
@@ -622,8 +521,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	test_bad_buffer();
-	test_wakers();
 	test_poll();
 	test_first(false, "threads without timeouts");
 	test_first(true, "threads and timeouts");
