@@ -9,8 +9,6 @@
  * Hostile user: stalls 1000 puts, 1000 gets and 200 reads of events in page faults.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-
 #include "events.h"
 
 /* read(2) */
@@ -309,11 +307,6 @@ static int read_to_the_end(void *arg)
 	return stream.err != -EIDRM;
 }
 
-static void *read_in_thread(void *arg)
-{
-	return (void *)(intptr_t)read_to_the_end(arg);
-}
-
 static bool all_read(void *arg)
 {
 	return events_read() >= *(unsigned int *)arg;
@@ -368,31 +361,6 @@ static void test_processes(void)
 	check_ledger(EVENTS, "several processes");
 	for (i = 0; i < 3; i++)
 		close(fds[i]);
-	close(belt);
-}
-
-static void test_threads(void)
-{
-	int belt = named_belt("shared", 0), fds[READERS], i;
-	intptr_t wrong = 0;
-	pthread_t threads[READERS];
-	void *result;
-
-	for (i = 0; i < READERS; i++) {
-		fds[i] = i < 2 ? open_named("shared") : fds[1];
-		set_blocking(fds[i], true);
-		pthread_create(&threads[i], NULL, read_in_thread, &fds[i]);
-	}
-	make_events(belt);
-	destroy_belt(belt, "shared");
-	for (i = 0; i < READERS; i++) {
-		pthread_join(threads[i], &result);
-		wrong += (intptr_t)result;
-	}
-	is_int(wrong, 0, "threads read until the belt is destroyed");
-	check_ledger(EVENTS, "several threads");
-	close(fds[0]);
-	close(fds[1]);
 	close(belt);
 }
 
@@ -534,7 +502,6 @@ int main(void)
 	test_epoll_rebound(EPOLLEXCLUSIVE, "exclusively");
 	test_returned();
 	test_processes();
-	test_threads();
 	test_epollers(0, "epoll by level");
 	test_epollers(EPOLLET, "epoll by edge");
 	test_epollers(EPOLLEXCLUSIVE, "epoll exclusively");
