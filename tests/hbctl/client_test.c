@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../device/tap.h"
@@ -29,10 +26,6 @@
 
 /* Locks of one owner: more than fit into the first buffer of a list. */
 #define LOCKS	500
-
-/* Threads that share a handle, and keys of each. */
-#define THREADS	4
-#define OWN	2000
 
 /* Compiled programs have these values. */
 _Static_assert(HASHBELT_CALL_OPEN == 0 && HASHBELT_CALL_GET == 5 && HASHBELT_CALL_READ == 13 &&
@@ -521,64 +514,6 @@ static void test_locks(struct hashbelt *belt)
 	   "release counts 500 locks of one owner and keeps that of the other");
 }
 
-/**
- * struct sharer - a thread that uses the handle of all
- * @belt:	the handle
- * @first:	its first key
- * @right:	how many of its gets have returned the value that it had put
- * @scanned:	the entries that it has found in a walk
- */
-struct sharer {
-	struct hashbelt *belt;
-	__u32 first;
-	unsigned int right;
-	unsigned int scanned;
-};
-
-static void *share(void *arg)
-{
-	const struct hashbelt_record *record;
-	struct hashbelt_scanner *scanner;
-	struct sharer *sharer = arg;
-	__u32 key, value;
-
-	for (key = sharer->first; key < sharer->first + OWN; key++) {
-		value = ~key;
-		hashbelt_put(sharer->belt, &key, sizeof(key), &value, sizeof(value), NULL);
-		value = 0;
-		if (!hashbelt_get(sharer->belt, &key, sizeof(key), &value, sizeof(value), NULL))
-			sharer->right += value == ~key;
-	}
-	if (hashbelt_scan_begin(sharer->belt, &scanner))
-		return NULL;
-	while (hashbelt_scan_next(scanner, &record) > 0)
-		sharer->scanned++;
-	hashbelt_scan_end(scanner);
-	return NULL;
-}
-
-/* On a new belt without a name. Each thread finds its own entries, at least. */
-static void test_threads(struct hashbelt *belt)
-{
-	struct sharer sharers[THREADS] = { 0 };
-	pthread_t threads[THREADS];
-	bool right = true;
-	unsigned int i;
-
-	if (hashbelt_create(belt, NULL, NULL))
-		bail_out("cannot create a belt without a name");
-	for (i = 0; i < THREADS; i++) {
-		sharers[i] = (struct sharer){ .belt = belt, .first = i * OWN };
-		if (pthread_create(&threads[i], NULL, share, &sharers[i]))
-			bail_out("cannot start a thread");
-	}
-	for (i = 0; i < THREADS; i++) {
-		pthread_join(threads[i], NULL);
-		right &= sharers[i].right == OWN && sharers[i].scanned >= OWN;
-	}
-	ok(right, "threads that share a handle get what they put, and have walks of their own");
-}
-
 /* Whether the sentence about an error has the words. */
 static bool says(struct hashbelt *belt, int err, enum hashbelt_call call, const char *name,
 		 const char *words)
@@ -822,36 +757,6 @@ static __u64 new_hits(struct hashbelt *belt, struct hashbelt_window_counts *last
 	return hits;
 }
 
-/* Changes of an entry that is in the window. */
-static void test_window_changes(struct hashbelt *belt)
-{
-	struct hashbelt_item item = { .flags = 9, .ttl_ms = HASHBELT_TTL_NEVER };
-	struct hashbelt_window_counts last = { 0 };
-	char buffer[16];
-
-	hashbelt_put(belt, "hot", 3, "first", 5, &item);
-	is_int(get_often(belt, "first"), item.version, "a get by the window has the version");
-	ok(new_hits(belt, &last) > 80, "the window answers most gets of a key that is read often");
-	item.ttl_ms = HASHBELT_TTL_NEVER;
-	hashbelt_put(belt, "hot", 3, "second", 6, &item);
-	is_int(get_often(belt, "second"), item.version, "after a put gets have the new version");
-	ok(new_hits(belt, &last) > 80, "after a put the window answers again");
-	ok(hashbelt_get(belt, "hot", 3, buffer, 5, &item) == -ERANGE && item.value_len == 6,
-	   "a get by the window into a buffer too small returns ERANGE and the length");
-	hashbelt_remove(belt, "hot", 3, NULL);
-	ok(hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), NULL) == -ENOENT,
-	   "after a remove a get returns ENOENT");
-	item = (struct hashbelt_item){ .flags = 9, .ttl_ms = 1000 };
-	hashbelt_halt(belt);
-	hashbelt_put(belt, "hot", 3, "third", 5, &item);
-	get_often(belt, "third");
-	hashbelt_advance(belt, 999);
-	ok(get_often(belt, "third"), "1 ms before the deadline gets return the value");
-	hashbelt_advance(belt, 1);
-	ok(hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), NULL) == -ENOENT,
-	   "at the deadline a get returns ENOENT");
-}
-
 static void test_window(struct hashbelt *belt)
 {
 	struct hashbelt_settings settings = {
@@ -870,7 +775,6 @@ static void test_window(struct hashbelt *belt)
 	   "the sentences about windows say what to do");
 	ok(!hashbelt_set(belt, &settings) && !hashbelt_window_map(belt),
 	   "a window that a belt has got is mapped");
-	test_window_changes(belt);
 	settings.window_bytes *= 2;
 	ok(!hashbelt_set(belt, &settings) && !hashbelt_put(belt, "hot", 3, "v", 1, &item) &&
 	   get_often(belt, "v"), "after a set of another window gets work");
@@ -881,77 +785,6 @@ static void test_window(struct hashbelt *belt)
 	ok(!hashbelt_create(belt, NULL, NULL) &&
 	   hashbelt_get(belt, "hot", 3, NULL, 0, NULL) == -ENOENT,
 	   "a handle that is bound to another belt reads no window of the former one");
-}
-
-/* The exit status of a child that runs the function. */
-static int status_of(int (*function)(int fd), int fd)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(function(fd));
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-}
-
-/*
- * In a time namespace: lets a key expire whose copy stays in the window, and enters the time
- * namespace @initial, whose clock is an hour behind. Return: 0, or the number of what is wrong.
- */
-static int leave_namespace(int initial)
-{
-	struct hashbelt_window_counts last = { 0 };
-	struct hashbelt_item item = { .flags = 9 };
-	struct hashbelt *belt;
-	char buffer[16];
-
-	if (hashbelt_open(NULL, &belt) || hashbelt_bind(belt, "times") ||
-	    hashbelt_window_map(belt))
-		return 1;
-	if (!get_often(belt, "value") || new_hits(belt, &last) < 80)
-		return 2;
-	hashbelt_advance(belt, 600000);
-	if (hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), NULL) != -ENOENT)
-		return 3;
-	if (setns(initial, CLONE_NEWTIME) || hashbelt_window_map(belt))
-		return 4;
-	if (hashbelt_get(belt, "hot", 3, buffer, sizeof(buffer), NULL) != -ENOENT)
-		return 5;
-	if (hashbelt_put(belt, "hot", 3, "other", 5, &item) ||
-	    !get_often(belt, "other") || new_hits(belt, &last) < 80)
-		return 6;
-	hashbelt_close(belt);
-	return 0;
-}
-
-/* The children of the caller are in the namespace. */
-static int enter_namespace(int initial)
-{
-	int fd = unshare(CLONE_NEWTIME) ? -1 : open("/proc/self/timens_offsets", O_WRONLY);
-
-	if (fd < 0 || dprintf(fd, "boottime 3600 0\n") < 0 || close(fd))
-		return 77;
-	return status_of(leave_namespace, initial);
-}
-
-static void test_window_namespace(struct hashbelt *belt)
-{
-	struct hashbelt_settings settings = {
-		.mode = 0600, .window_bytes = HASHBELT_WINDOW_MIN, .grace_ms = 3600000,
-	};
-	struct hashbelt_item item = { .flags = 9, .ttl_ms = 600000 };
-	int initial = open("/proc/self/ns/time", O_RDONLY | O_CLOEXEC);
-
-	if (initial < 0 && errno == ENOENT)
-		return;		/* a kernel without them */
-	/* Belt time is far ahead of the clock, so that it stays positive with a wrong shift. */
-	if (hashbelt_create(belt, "times", &settings) || hashbelt_advance(belt, 7200000) ||
-	    hashbelt_put(belt, "hot", 3, "value", 5, &item))
-		bail_out("cannot make a belt with a window");
-	is_int(status_of(enter_namespace, initial), 0,
-	       "after setns() into a time namespace with an earlier clock, and a new call of hashbelt_window_map(), gets by the window miss what has expired");
-	is_int(hashbelt_destroy(belt, "times"), 0, "the belt of that test is destroyed");
-	close(initial);
 }
 
 /* Maps the window of a belt, closes the descriptor, and waits for a signal. */
@@ -1001,10 +834,8 @@ int main(int argc, char **argv)
 	test_lock(belt);
 	test_lock_sizes(belt);
 	test_locks(belt);
-	test_threads(belt);
 	test_strerror(belt);
 	test_window(belt);
-	test_window_namespace(belt);
 	hashbelt_close(belt);
 	return done_testing();
 }
