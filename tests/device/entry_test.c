@@ -3,8 +3,8 @@
  * entry_test - the arguments and buffers that get, put, touch, remove and expire write to.
  *
  * Belt time is halted and moved by hand, so every time left is exact. Results: tests/conformance.
- * Versions and deadlines: tests/kunit/core_test.c, touch_test.c and tests/history. Calls on a
- * destroyed belt: service_test.c.
+ * Versions and deadlines: tests/kunit/core_test.c and tests/history; touches with conditions:
+ * tests/kunit/touch_test.c. Calls on a destroyed belt: service_test.c.
  */
 #define _GNU_SOURCE
 #include "device.h"
@@ -169,59 +169,6 @@ static void test_no_value(void)
 	close(belt);
 }
 
-static void test_touch_conditions(void)
-{
-	static const struct { const char *key; __u32 how; __u64 ttl_ms; int want; } rows[] = {
-		{ "lasts", HASHBELT_IF_EXPIRING, 3000, -EALREADY },
-		{ "ends", HASHBELT_IF_LASTING, 3000, -EALREADY },
-		{ "ends", HASHBELT_IF_LATER, 3000, -EALREADY },
-		{ "ends", HASHBELT_IF_SOONER, 7000, -EALREADY },
-		{ "ends", HASHBELT_IF_LATER, 8000, 0 },
-		{ "ends", HASHBELT_IF_SOONER | HASHBELT_IF_EXPIRING, 2000, 0 },
-		{ "lasts", HASHBELT_IF_LASTING, 4000, 0 },
-		{ "ends", HASHBELT_IF_VERSION, 4000, -ESTALE },
-		{ "ends", HASHBELT_IF_LATER | HASHBELT_IF_SOONER, 4000, -EINVAL },
-		{ "none", HASHBELT_IF_LATER, 4000, -ENOENT },
-	};
-	int belt = new_belt(0);
-	struct hashbelt_item item;
-	unsigned int i;
-	__u64 before;
-
-	put_text(belt, "lasts", "value", HASHBELT_TTL_NEVER);
-	put_text(belt, "ends", "value", 5000);
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		item = item_of(rows[i].key);
-		item.how = rows[i].how;
-		item.ttl_ms = rows[i].ttl_ms;
-		before = ttl_of(belt, rows[i].key);
-		is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), -rows[i].want,
-			 "result of the touch with conditions %u", i);
-		is_int(ttl_of(belt, rows[i].key), rows[i].want ? before : rows[i].ttl_ms,
-		       "time left after the touch with conditions %u", i);
-	}
-	close(belt);
-}
-
-static void test_from_deadline(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_item item;
-
-	put_text(belt, "key", "value", 5000);
-	item = item_of("key");
-	item.how = HASHBELT_FROM_DEADLINE | HASHBELT_IF_EXPIRING;
-	item.ttl_ms = 3000;
-	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), 0, "touch with HASHBELT_FROM_DEADLINE");
-	is_int(item.ttl_ms, 8000, "it returns the sum of the time left and the time-to-live");
-	is_int(ttl_of(belt, "key"), 8000, "so much time is left then");
-	item.ttl_ms = HASHBELT_TTL_MAX_MS - 7999;
-	is_errno(call(belt, HASHBELT_IOC_TOUCH, &item), EINVAL,
-		 "touch with HASHBELT_FROM_DEADLINE beyond HASHBELT_TTL_MAX_MS: EINVAL");
-	is_int(ttl_of(belt, "key"), 8000, "it changes nothing");
-	close(belt);
-}
-
 int main(void)
 {
 	test_put_and_get();
@@ -229,7 +176,5 @@ int main(void)
 	test_keys();
 	test_refresh();
 	test_no_value();
-	test_touch_conditions();
-	test_from_deadline();
 	return done_testing();
 }

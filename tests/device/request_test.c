@@ -51,36 +51,6 @@ static void test_key_bytes(void)
 	close(belt);
 }
 
-/*
- * A put completes a batch of requests itself, and leaves the others to the worker, whose lines no
- * other program of the device runs for certain.
- */
-static void test_many(void)
-{
-	bool told[200] = {};
-	int belt = asking_belt(NONE);
-	struct completion completion;
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < ARRAY_SIZE(told); i++)
-		must_ask(belt, i, "key");
-	put_text(belt, "key", "value", 0);
-	for (i = 0; i < ARRAY_SIZE(told); i++) {
-		if (!readable_at_last(belt))
-			bail_out("%u of %zu requests are completed", i, ARRAY_SIZE(told));
-		completion = read_completion(belt);
-		if (completion.err || completion.cause != HASHBELT_BY_PUT ||
-		    completion.id >= ARRAY_SIZE(told) || told[completion.id]) {
-			wrong++;
-			continue;
-		}
-		told[completion.id] = true;
-	}
-	ok(!wrong && has_no_completion(belt) && !waiting(belt),
-	   "a put completes each of 200 requests for its key once");
-	close(belt);
-}
-
 /* The shrinker, which kunit calls itself */
 
 static void test_pressure(void)
@@ -256,7 +226,6 @@ int main(void)
 	__u64 before = get_parameter("used_bytes");
 
 	test_key_bytes();
-	test_many();
 	test_pressure();
 	test_modes();
 	test_ends();
