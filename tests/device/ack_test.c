@@ -250,12 +250,31 @@ static void test_destroyed(__u64 before)
 	   "the close of a destroyed belt's last reader frees the belt and the events it held");
 }
 
+static void test_polled(void)
+{
+	int belt = full_belt(1), fd = hold_next(NAME, 1), other = open_named(NAME);
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, other, &event))
+		bail_out("epoll: %s", strerror(errno));
+	is_int(epoll_wait(epoll, &event, 1, 0), 0,
+	       "poll finds no event while another reader holds the only one");
+	close(fd);
+	is_int(epoll_wait(epoll, &event, 1, 20000), 1,
+	       "close of a reader wakes a task that polls: the event is queued again");
+	close(epoll);
+	close(other);
+	end_belt(belt);
+}
+
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
 	test_flags();
 	test_partly();
+	test_polled();
 	test_losses();
 	test_modes();
 	test_others();

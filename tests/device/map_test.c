@@ -138,6 +138,21 @@ static int touch_in_child(void *at)
 	return touches(at);
 }
 
+/* SET of a policy with which gets do not renew takes the copies out, under the belt's set_lock. */
+static void test_policy(void)
+{
+	int belt = belt_with_window(SIZE);
+	struct mapping mapping = must_map(belt);
+
+	put_text(belt, "key", "value", 0);
+	SET(belt, .fields = HASHBELT_SET_POLICY, .policy = HASHBELT_REFRESH_ON_GET);
+	bring_in(belt, "key");
+	SET(belt, .fields = HASHBELT_SET_POLICY);
+	ok(!slot_of(&mapping, "key"), "SET of a policy that does not renew empties the window");
+	unmap(&mapping);
+	close(belt);
+}
+
 static void test_lifetime(void)
 {
 	__u64 before = get_parameter("used_bytes");
@@ -260,6 +275,7 @@ int main(void)
 	test_settings();
 	test_refusals();
 	test_first_page();
+	test_policy();
 	test_lifetime();
 	test_bound_elsewhere();
 	test_leaks();
