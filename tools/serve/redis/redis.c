@@ -115,13 +115,24 @@ static bool has_arity(const struct redis *redis)
 	return arity < 0 ? count >= -arity : count == arity;
 }
 
+/* Whether a word is a name in capitals, in any letters: a small one differs in one bit. */
+static bool is_name(const struct word *word, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < word->len; i++)
+		if (!name[i] || (word->at[i] ^ name[i]) & ~0x20)
+			return false;
+	return !name[i];
+}
+
 /* A client sends few commands, again and again. */
 static const struct redis_command *find(struct redis *redis, const struct word *name)
 {
 	const struct redis_command **known;
 
 	known = &redis->known[(name->len ^ (unsigned char)*name->at) % REDIS_KNOWN];
-	if (!*known || !redis_is(name, (*known)->name))
+	if (!*known || !is_name(name, (*known)->name))
 		*known = redis_find(name);
 	return *known;
 }
