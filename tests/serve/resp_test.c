@@ -298,6 +298,8 @@ static const struct {
 	{ "local a, b = unpack(ARGV", NULL },
 	{ "local a, b = unpack(KEYS) return a", NULL },
 	{ "local a,", NULL },
+	{ "local a,,=unpack(ARGV)", NULL },
+	{ "local k=KEYS[1] local a,b,c,d,e,f,g,k=unpack(ARGV) return k", NULL },
 	{ "local k=KEYS[1] local k=KEYS[2] return k", "return KEYS[2]" },
 	{ "local k = KEYS[1] local x = k redis.call('del', x) return 0",
 	  "local$a=KEYS[1]redis.call(\"del\",x)return 0" },

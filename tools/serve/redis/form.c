@@ -216,7 +216,11 @@ static void put_locals(struct form *form, const struct word *first)
 	struct word name = *first;
 	unsigned int i;
 
-	for (i = 1; form->count < LOCALS_MAX; i++) {
+	for (i = 1;; i++) {
+		if (form->count == LOCALS_MAX || !name.len || !is_name(*name.at)) {
+			form->is_bad = true;
+			return;
+		}
 		form->locals[form->count].name = name;
 		sprintf(form->locals[form->count++].value, "ARGV[%u]", i);
 		if (!is(&form->token, ","))
