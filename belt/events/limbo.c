@@ -21,6 +21,14 @@
 #define PAUSE		200
 #define PAUSE_LONG	600
 
+/*
+ * Work items that pause at a time, of all belts. Each has a place of the workqueue, of which there
+ * are 256 at least: the items of other users need not wait for pauses.
+ */
+#define RESTING_MOST	64
+
+static atomic_t resting = ATOMIC_INIT(0);
+
 struct workqueue_struct *hb_limbo_wq;
 
 static void wipe(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
@@ -70,8 +78,11 @@ void hb_limbo_leave(struct hb_shard *shard)
 /* Lets other tasks run, between two bundles. */
 static void rest(struct hashbelt_belt *belt, unsigned int bundles)
 {
-	while (hb_give_way(&belt->pace, READ_ONCE(belt->pace.busy) ? PAUSE_LONG : PAUSE))
-		;
+	if (hb_is_in_way(&belt->pace) && atomic_add_unless(&resting, 1, RESTING_MOST)) {
+		while (hb_give_way(&belt->pace, READ_ONCE(belt->pace.busy) ? PAUSE_LONG : PAUSE))
+			;
+		atomic_dec(&resting);
+	}
 	cond_resched();
 	if (bundles % 64 == 63)
 		hb_memory_soothe();
@@ -124,11 +135,13 @@ static int wait_for_rounds(struct hashbelt_belt *belt)
 			shard->awaited += list_empty(&shard->limbo) ? 1 : 2;
 		spin_unlock(&shard->lock);
 	}
-	/* The rounds of all shards go on meanwhile. */
-	hb_for_each_shard(shard, belt)
+	/* All rounds go on meanwhile. If that takes long, the workers may give way again. */
+	hb_for_each_shard(shard, belt) {
+		hb_pace_end(&belt->pace);
 		if (wait_event_killable(belt->flush.wait,
 					READ_ONCE(shard->rounds) >= shard->awaited))
 			return -EINTR;
+	}
 	return 0;
 }
 
