@@ -243,6 +243,7 @@ struct hb_helper {
  * @until:	belt time up to which buckets fall off; written while no helper is at work
  * @end:	jiffies at which all stop; written while no helper is at work
  * @yields:	the round is the worker's, which gives way; written while no helper is at work
+ * @first:	a step begins with the shard of this number, modulo theirs; under belt->round_lock
  */
 struct hb_crew {
 	struct hb_helper helpers[HB_DRAINERS - 1];
@@ -250,6 +251,7 @@ struct hb_crew {
 	u64 until;
 	unsigned long end;
 	bool yields;
+	unsigned int first;
 };
 
 /**

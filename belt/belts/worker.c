@@ -188,7 +188,7 @@ static bool resize_step(struct hashbelt_belt *belt)
 		spin_lock(&shard->lock);
 		hb_index_move(&belt->index);
 		spin_unlock(&shard->lock);
-		if (!(chains % FEW) && is_in_way(belt))
+		if (chains % FEW == FEW - 1 && is_in_way(belt))
 			break;
 		/* A chain may be long. */
 		cond_resched();
@@ -205,18 +205,27 @@ static bool is_due(const struct hb_shard *shard, u64 until)
 	return READ_ONCE(shard->next) <= until;
 }
 
-/* A batch of each shard that has something due. True if there is more. */
+/*
+ * A batch of each shard that has something due. True if there is more. If it gives way before it
+ * has come to all shards, the next step begins with the next one.
+ */
 static bool drain_steps(struct hashbelt_belt *belt, u64 until)
 {
+	unsigned int shards = 1 << belt->shard_bits, i;
+	struct hb_crew *crew = &belt->crew;
 	bool due = false;
 
-	hb_for_each_shard(shard, belt) {
+	for (i = 0; i < shards; i++) {
+		struct hb_shard *shard = &belt->shards[(crew->first + i) % shards];
+
 		if (hb_is_unloading(shard))
 			due |= unload_step(shard);
 		if (is_due(shard, until))
 			due |= drain_step(belt, shard, until);
-		if (due && is_in_way(belt))
+		if (due && is_in_way(belt)) {
+			crew->first += i + 1;
 			break;
+		}
 	}
 	return due;
 }
@@ -408,7 +417,7 @@ static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 }
 
 /*
- * Makes rounds until the index fits or must_stop() says so, and sets the alarm for the next bucket.
+ * Makes rounds until the index fits or must_break() says so. Sets the alarm for the next bucket.
  * If there may be more work, queues the worker behind the other work of its workqueue. True if it
  * has. Under belt->round_lock.
  */

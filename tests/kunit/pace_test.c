@@ -119,6 +119,28 @@ static void a_worker_ends_though_it_is_never_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->expired, ENTRIES);
 }
 
+/* Else locks and requests of later shards would wait until the first has drained its entries. */
+static void steps_that_give_way_come_to_all_shards(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_due(test);
+	unsigned int shards = 1 << belt->shard_bits, i;
+	u64 *counts = kunit_kcalloc(test, shards, sizeof(*counts), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, counts);
+	for (i = 0; i < shards; i++)
+		counts[i] = belt->shards[i].count;
+	crowded = true;
+	hb_pace_begin(&belt->pace);
+	mutex_lock(&belt->round_lock);
+	belt->crew.yields = true;
+	for (i = 0; i < shards; i++)
+		hb_step(belt, hb_clock_now(&belt->clock));
+	belt->crew.yields = false;
+	mutex_unlock(&belt->round_lock);
+	for (i = 0; i < shards; i++)
+		KUNIT_EXPECT_LT(test, belt->shards[i].count, counts[i]);
+}
+
 /* Elsewhere limbo would pause for HB_PATIENCE here. */
 static void a_flush_does_not_wait_for_limbo_that_gives_way(struct kunit *test)
 {
@@ -170,6 +192,7 @@ static struct kunit_case pace_test_cases[] = {
 	KUNIT_CASE(no_worker_gives_way_while_memory_is_short),
 	KUNIT_CASE(a_worker_that_pauses_holds_no_lock),
 	KUNIT_CASE(a_worker_ends_though_it_is_never_alone),
+	KUNIT_CASE(steps_that_give_way_come_to_all_shards),
 	KUNIT_CASE(a_flush_does_not_wait_for_limbo_that_gives_way),
 	KUNIT_CASE(clearing_a_belt_ends_its_pauses),
 	{}
