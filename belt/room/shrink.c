@@ -127,6 +127,24 @@ static bool is_memory_free(void)
 }
 
 /*
+ * Bytes that a memory cgroup, and each cgroup above it, has left below its limits; negative if one
+ * has exceeded a limit.
+ */
+static s64 room_of(struct mem_cgroup *memcg)
+{
+	s64 room = S64_MAX >> PAGE_SHIFT;
+#ifdef CONFIG_MEMCG
+	s64 limit;
+
+	for (; memcg; memcg = parent_mem_cgroup(memcg)) {
+		limit = min(READ_ONCE(memcg->memory.max), READ_ONCE(memcg->memory.high));
+		room = min(room, limit - (s64)page_counter_read(&memcg->memory));
+	}
+#endif
+	return room * PAGE_SIZE;
+}
+
+/*
  * About so many entries: as many in each belt as in the next ones. Each belt that is taken out of
  * the list was added by a put. Belts that are added meanwhile count as an entry each.
  */
@@ -139,7 +157,7 @@ static unsigned long shrink_count(struct shrinker *self, struct shrink_control *
 	if (!smp_load_acquire(&ready))
 		return SHRINK_EMPTY;
 	/* Where all entries are in limbo, shrink_scan() is not called. */
-	if (!is_memory_free())
+	if (!is_memory_free() || room_of(control->memcg) < ENOUGH)
 		hb_hurry();
 	for (left = belts_of(control); left && !counted.belts; left -= min(left, COMPARE_MOST)) {
 		rcu_read_lock();
@@ -222,24 +240,6 @@ static void add_to_drain(size_t bytes)
 		return;
 	atomic_long_add(bytes, &drain.bytes);
 	queue_rcu_work(hb_limbo_wq, &drain.work);
-}
-
-/*
- * Bytes that a memory cgroup, and each cgroup above it, has left below its limits; negative if one
- * has exceeded a limit.
- */
-static s64 room_of(struct mem_cgroup *memcg)
-{
-	s64 room = S64_MAX >> PAGE_SHIFT;
-#ifdef CONFIG_MEMCG
-	s64 limit;
-
-	for (; memcg; memcg = parent_mem_cgroup(memcg)) {
-		limit = min(READ_ONCE(memcg->memory.max), READ_ONCE(memcg->memory.high));
-		room = min(room, limit - (s64)page_counter_read(&memcg->memory));
-	}
-#endif
-	return room * PAGE_SIZE;
 }
 
 /**
@@ -359,15 +359,15 @@ static unsigned long shrink_next(const struct shrink_control *control, enum hb_c
 }
 
 /*
- * Evicts entries of a class until @most are evicted, no belt has one, or some are evicted and
- * COMPARE_ROUNDS are over.
+ * Evicts entries of a class until @most are evicted, no belt has one, some are evicted and
+ * COMPARE_ROUNDS are over, or this task is to die.
  */
 static void shrink_class(const struct shrink_control *control, enum hb_class class,
 			 unsigned long most, struct shrink *shrink)
 {
 	unsigned long left = belts_of(control), batch, vain;
 
-	while (left && shrink->entries < most &&
+	while (left && shrink->entries < most && !fatal_signal_pending(current) &&
 	       (!shrink->entries || shrink->rounds < COMPARE_ROUNDS)) {
 		batch = min(most, shrink->entries + SHRINK_BATCH);
 		vain = shrink_next(control, class, batch, shrink);
