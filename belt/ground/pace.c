@@ -8,8 +8,9 @@
  * further pause begins. Pauses take less than a millisecond, so nothing ends one early.
  *
  * On a busy machine a worker is never alone. So the workers of a belt give way for HB_PATIENCE
- * from the moment at which they have found much to do, and then for as long not.
+ * from the moment at which they have found much to do, and then do not for as long.
  */
+#include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -29,8 +30,11 @@ void hb_pace_init(struct hb_pace *pace)
 /* There is much to do: the workers give way from now on, unless they have done so recently. */
 void hb_pace_begin(struct hb_pace *pace)
 {
-	if (time_after_eq(jiffies, READ_ONCE(pace->begun) + 2 * HB_PATIENCE))
-		WRITE_ONCE(pace->begun, jiffies);
+	unsigned long begun = READ_ONCE(pace->begun);
+
+	/* If a task calls hb_pace_end() meanwhile, that holds. */
+	if (time_after_eq(jiffies, begun + 2 * HB_PATIENCE))
+		cmpxchg(&pace->begun, begun, jiffies);
 }
 
 /* A task waits for the workers: they do not give way, for HB_PATIENCE from now on. */

@@ -14,7 +14,7 @@ struct hb_pace {
 	bool busy;
 };
 
-/* Jiffies for which workers give way, and for which they do not after that. */
+/* Jiffies for which workers give way, and for which they then do not. */
 #define HB_PATIENCE	(2 * HZ)
 
 void hb_pace_init(struct hb_pace *pace);
