@@ -138,7 +138,7 @@ struct key_set {
  * @used:	bytes that were taken
  * @output:	the replies
  * @is_pending:	the last request has not been started, or not for all its keys
- * @has_keys:	whether each of @keys has some; else it means nothing
+ * @has_keys:	whether each of @keys has some; one that has none is not cleared
  * @request:	of memcached's protocol: that request; else NULL
  * @requests:	number of requests in @request_of
  * @items:	number of operations
