@@ -36,8 +36,10 @@ server:
     module-config: "cachedb iterator"
     qname-minimisation: no
     num-threads: 1
+    unknown-server-time-limit: 60000
 cachedb:
     backend: redis
+    redis-timeout: 60000
     redis-server-path: "{PATH}"
     redis-expire-records: yes
 remote-control:
