@@ -895,6 +895,7 @@ on_kernel() (
 	on_debian "hbctl-$debian" "" client_test kept_test $commands
 	on_debian "life-$debian" "--append slub_debug=F" life/module_test life/starve_test life/suspend_test \
 		"life/many_test 100000"
+	guest "busy-$debian" "--memory 2560 --count-instructions" life/busy_test
 	# shellcheck disable=SC2086 # a name or none
 	on_debian "memory-$debian" "--memory 2048" memory/cgroup_test memory/pressure_test memory/behind_test $charge
 	squeeze "squeeze-$debian" "320 --append maxcpus=1" memory/squeeze_test memory/wipe_test

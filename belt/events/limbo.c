@@ -22,10 +22,11 @@
 #define PAUSE_LONG	600
 
 /*
- * Work items that pause at a time, of all belts. Each has a place of the workqueue, of which there
- * are 256 at least: the items of other users need not wait for pauses.
+ * Work items that give way at a time, of all belts. Each has a place of the workqueue, of which
+ * there are 256 at least, on Linux 6.9 to 6.12 divided among the nodes of memory: the items of
+ * other users need not wait for pauses.
  */
-#define RESTING_MOST	64
+#define RESTING_MOST	16
 
 static atomic_t resting = ATOMIC_INIT(0);
 
@@ -75,13 +76,34 @@ void hb_limbo_leave(struct hb_shard *shard)
 	queue_rcu_work(hb_limbo_wq, &shard->free);
 }
 
-/* Lets other tasks run, between two bundles. */
-static void rest(struct hashbelt_belt *belt, unsigned int bundles)
+static void end_turn(struct hashbelt_belt *belt)
 {
-	if (hb_is_in_way(&belt->pace) && atomic_add_unless(&resting, 1, RESTING_MOST)) {
-		while (hb_give_way(&belt->pace, READ_ONCE(belt->pace.busy) ? PAUSE_LONG : PAUSE))
-			;
-		atomic_dec(&resting);
+	up(&belt->pace.turn);
+	atomic_dec(&resting);
+}
+
+/* Waits for the turn, if this work item is in the way. True if it is now, too. */
+static bool take_turn(struct hashbelt_belt *belt)
+{
+	if (!hb_is_in_way(&belt->pace) || !atomic_add_unless(&resting, 1, RESTING_MOST))
+		return false;
+	down(&belt->pace.turn);
+	if (hb_is_in_way(&belt->pace))
+		return true;
+	end_turn(belt);
+	return false;
+}
+
+/* Lets other tasks run, between two bundles. */
+static void rest(struct hashbelt_belt *belt, unsigned int bundles, bool *has_turn)
+{
+	*has_turn = *has_turn || take_turn(belt);
+	while (*has_turn &&
+	       hb_give_way(&belt->pace, READ_ONCE(belt->pace.busy) ? PAUSE_LONG : PAUSE))
+		;
+	if (*has_turn && !hb_may_pause(&belt->pace)) {
+		end_turn(belt);
+		*has_turn = false;
 	}
 	cond_resched();
 	if (bundles % 64 == 63)
@@ -94,6 +116,7 @@ void hb_limbo_free(struct work_struct *work)
 	struct hb_bundle bundle HB_UNINITIALIZED;
 	struct hashbelt_entry *entry, *next;
 	unsigned int left = 1, bundles = 0;
+	bool has_turn = false;
 	LIST_HEAD(leaving);
 
 	spin_lock(&shard->lock);
@@ -102,12 +125,14 @@ void hb_limbo_free(struct work_struct *work)
 	hb_bundle_init(&bundle, shard->belt->account);
 	list_for_each_entry_safe(entry, next, &leaving, node.slot) {
 		if (!--left) {
-			rest(shard->belt, bundles++);
+			rest(shard->belt, bundles++, &has_turn);
 			left = FEW;
 		}
 		put_in(shard->belt, entry, &bundle);
 	}
 	hb_bundle_free(&bundle);
+	if (has_turn)
+		end_turn(shard->belt);
 	spin_lock(&shard->lock);
 	WRITE_ONCE(shard->rounds, shard->rounds + 1);
 	hb_limbo_leave(shard);

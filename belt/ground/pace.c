@@ -4,8 +4,9 @@
  *
  * A scheduler is fair: a task that wakes up beside a worker may wait for a tick or more. So a
  * worker looks after each few entries whether it is alone, and pauses if it is not. It holds no
- * lock then. A task that needs the work done does it, or calls hb_pace_end() or hb_hurry(): no
- * further pause begins. Pauses take less than a millisecond, so nothing ends one early.
+ * lock then, in limbo the turn of its belt. A task that needs the work done does it, or calls
+ * hb_pace_end() or hb_hurry(): no further pause begins. Pauses take less than a millisecond, so
+ * nothing ends one early.
  *
  * On a busy machine a worker is never alone. So the workers of a belt give way for HB_PATIENCE
  * from the moment at which they have found much to do, and then do not for as long.
@@ -23,6 +24,7 @@ static unsigned long hurry_until;	/* jiffies until which hb_hurry() holds */
 
 void hb_pace_init(struct hb_pace *pace)
 {
+	sema_init(&pace->turn, 1);
 	pace->begun = jiffies - 2 * HB_PATIENCE;
 	pace->busy = false;
 }
@@ -49,17 +51,22 @@ void hb_hurry(void)
 	WRITE_ONCE(hurry_until, jiffies + HB_PATIENCE);
 }
 
+/* A worker that is in the way gives way now. Context: any. */
+bool hb_may_pause(const struct hb_pace *pace)
+{
+	return time_before(jiffies, READ_ONCE(pace->begun) + HB_PATIENCE) &&
+	       time_after_eq(jiffies, READ_ONCE(hurry_until));
+}
+
 /* Another task wants the processor of this worker, which is to give way. Context: any. */
 bool hb_is_in_way(const struct hb_pace *pace)
 {
-	return !single_task_running() &&
-	       time_before(jiffies, READ_ONCE(pace->begun) + HB_PATIENCE) &&
-	       time_after_eq(jiffies, READ_ONCE(hurry_until));
+	return !single_task_running() && hb_may_pause(pace);
 }
 
 /*
  * Pauses for so many microseconds, and half of that at most in addition, if hb_is_in_way(). True if
- * it was. Context: may sleep; no lock is held.
+ * it was. Context: may sleep; no lock is held, but for the turn of limbo.
  */
 bool hb_give_way(const struct hb_pace *pace, unsigned int pause_us)
 {

@@ -2,14 +2,20 @@
 #ifndef _HASHBELT_PACE_H
 #define _HASHBELT_PACE_H
 
+#include <linux/semaphore.h>
 #include <linux/types.h>
 
 /**
  * struct hb_pace - when the workers of a belt give way to other tasks of their processor
+ * @turn:	one work item of limbo that gives way frees entries, and others wait. From 6.12 on
+ *		the scheduler may count a task that sleeps as one that wants the processor, so items
+ *		that paused by turns would keep each other pausing. A mutex would spin, and take the
+ *		processor from the task for which its waiter gives way. No lock is taken inside
  * @begun:	jiffies since which they do, for HB_PATIENCE at most; no lock protects it
  * @busy:	the worker has more to do; written under belt->round_lock, and read as a hint
  */
 struct hb_pace {
+	struct semaphore turn;
 	unsigned long begun;
 	bool busy;
 };
@@ -20,6 +26,7 @@ struct hb_pace {
 void hb_pace_init(struct hb_pace *pace);
 void hb_pace_begin(struct hb_pace *pace);
 void hb_pace_end(struct hb_pace *pace);
+bool hb_may_pause(const struct hb_pace *pace);
 bool hb_is_in_way(const struct hb_pace *pace);
 bool hb_give_way(const struct hb_pace *pace, unsigned int pause_us);
 void hb_hurry(void);
