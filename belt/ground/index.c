@@ -15,6 +15,7 @@
  * keeps its table.
  */
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 
 #include "index.h"
 #include "memory.h"
@@ -22,19 +23,64 @@
 /* Jiffies without another attempt after an allocation has failed: each put would try. */
 #define RETRY_AFTER	DIV_ROUND_UP(HZ, 10)
 
-static size_t table_size(unsigned int bits, unsigned int ghost_bits)
+static unsigned int parts_of(unsigned int bits)
 {
-	size_t ghosts = ghost_bits != HB_GHOST_BITS ? sizeof(u16) << ghost_bits : 0;
-
-	return sizeof(struct hb_table) + (sizeof(struct hlist_head) << bits) + ghosts;
+	return 1u << (max(bits, HB_PART_BITS) - HB_PART_BITS);
 }
 
-static void table_free(struct hb_table *table)
+static size_t part_size(unsigned int bits)
+{
+	return sizeof(struct hlist_head) << min(bits, HB_PART_BITS);
+}
+
+static unsigned int ghost_parts_of(unsigned int ghost_bits)
+{
+	return 1u << (max(ghost_bits, HB_GHOST_PART_BITS) - HB_GHOST_PART_BITS);
+}
+
+static size_t ghost_part_size(unsigned int ghost_bits)
+{
+	return sizeof(u16) << min(ghost_bits, HB_GHOST_PART_BITS);
+}
+
+/* Bytes of a table without its parts. */
+static size_t head_size(unsigned int bits, unsigned int ghost_bits)
+{
+	return sizeof(struct hb_table) +
+	       (parts_of(bits) + ghost_parts_of(ghost_bits)) * sizeof(void *);
+}
+
+static size_t table_size(const struct hb_table *table)
+{
+	size_t ghosts = table->ghost_bits != HB_GHOST_BITS ? sizeof(u16) << table->ghost_bits : 0;
+
+	return head_size(table->bits, table->ghost_bits) +
+	       (sizeof(struct hlist_head) << table->bits) + ghosts;
+}
+
+static void head_free(struct hb_table *table)
 {
 	struct hb_account *account = table->account;
 
-	hb_free(account, table, table_size(table->bits, table->ghost_bits));
+	hb_free(account, table, head_size(table->bits, table->ghost_bits));
 	hb_account_put(account);
+}
+
+static void chains_free(struct hb_table *table)
+{
+	hb_parts_free(table->account, (void **)table->parts, parts_of(table->bits),
+		      part_size(table->bits));
+}
+
+/* Context: may sleep. */
+static void table_free(struct hb_table *table)
+{
+	if (table->ghost_bits != HB_GHOST_BITS)
+		hb_parts_free(table->account, (void **)table->ghosts,
+			      ghost_parts_of(table->ghost_bits),
+			      ghost_part_size(table->ghost_bits));
+	chains_free(table);
+	head_free(table);
 }
 
 static void table_free_work(struct work_struct *work)
@@ -50,21 +96,48 @@ static unsigned int ghost_bits_for(struct hb_index *index, unsigned int bits)
 	return bits == HB_GHOST_MIN_BITS ? bits : max(bits, HB_GHOST_BITS);
 }
 
+static int ghosts_alloc(struct hb_index *index, struct hb_table *table)
+{
+	if (table->ghost_bits != HB_GHOST_BITS)
+		return hb_parts_alloc(index->account, (void **)table->ghosts,
+				      ghost_parts_of(table->ghost_bits),
+				      ghost_part_size(table->ghost_bits));
+	table->ghosts[0] = index->ghosts;
+	return 0;
+}
+
+static int parts_alloc(struct hb_index *index, struct hb_table *table)
+{
+	int err = hb_parts_alloc(index->account, (void **)table->parts, parts_of(table->bits),
+				 part_size(table->bits));
+
+	if (err)
+		return err;
+	err = ghosts_alloc(index, table);
+	if (err)
+		chains_free(table);
+	return err;
+}
+
 static struct hb_table *table_new(struct hb_index *index, unsigned int bits)
 {
 	unsigned int ghost_bits = ghost_bits_for(index, bits);
 	struct hb_table *table;
+	int err;
 
-	table = hb_zalloc(index->account, table_size(bits, ghost_bits));
-	if (!IS_ERR(table)) {
-		table->bits = bits;
-		table->ghost_bits = ghost_bits;
-		table->ghosts = ghost_bits != HB_GHOST_BITS ?
-				(u16 *)(table->chains + (1u << bits)) : index->ghosts;
-		table->account = hb_account_get(index->account);
-		INIT_RCU_WORK(&table->free, table_free_work);
-	}
-	return table;
+	table = hb_zalloc(index->account, head_size(bits, ghost_bits));
+	if (IS_ERR(table))
+		return table;
+	table->bits = bits;
+	table->ghost_bits = ghost_bits;
+	table->ghosts = (u16 **)(table->parts + parts_of(bits));
+	table->account = hb_account_get(index->account);
+	INIT_RCU_WORK(&table->free, table_free_work);
+	err = parts_alloc(index, table);
+	if (!err)
+		return table;
+	head_free(table);
+	return ERR_PTR(err);
 }
 
 /*
@@ -114,7 +187,7 @@ size_t hb_index_bytes(struct hb_index *index)
 	rcu_read_lock();
 	for (table = rcu_dereference(index->table); table;
 	     table = rcu_dereference(table->next))
-		bytes += table_size(table->bits, table->ghost_bits);
+		bytes += table_size(table);
 	rcu_read_unlock();
 	return bytes;
 }
@@ -275,7 +348,7 @@ void hb_index_move(struct hb_index *index)
 	struct hb_table *table = rcu_dereference_protected(index->table, true);
 	/* Linked under another lock; does not change any more. */
 	struct hb_table *next = rcu_dereference_raw(table->next);
-	struct hlist_head *chain = &table->chains[table->moved];
+	struct hlist_head *chain = hb_chain_of(table, table->moved);
 	struct hlist_node *node = last_of(chain), *ahead;
 	unsigned int moves;
 
@@ -286,7 +359,7 @@ void hb_index_move(struct hb_index *index)
 	}
 	if (node || !(++table->moved >> table->bits))
 		return;
-	if (next->ghosts != index->ghosts)
+	if (next->ghosts[0] != index->ghosts)
 		forget_ghosts(index);
 	rcu_assign_pointer(index->table, next);
 	queue_rcu_work(index->wq, &table->free);
@@ -315,7 +388,7 @@ static void scan_table(struct hb_table *table, u64 place, unsigned int bits,
 	struct hlist_node *next;
 
 	while (count--)
-		hlist_for_each_entry_safe(entry, next, &table->chains[chain++], chain)
+		hlist_for_each_entry_safe(entry, next, hb_chain_of(table, chain++), chain)
 			if (hb_hash_of(entry) >= place)
 				visit(entry, arg);
 }

@@ -18,6 +18,14 @@ struct hb_account;
 #define HB_INDEX_BITS_MIN	3
 #define HB_INDEX_BITS_MAX	27	/* an entry has other bits in the lowest five of its hash */
 
+/*
+ * log2 of the chains of a part of a table, and of the ghosts: both have 512 KiB. The kernel frees a
+ * part at once, if it is in one piece, but took 0.8 ms for a table of 8 MiB, mostly with interrupts
+ * off.
+ */
+#define HB_PART_BITS		16u
+#define HB_GHOST_PART_BITS	18u
+
 /* The place after the last of a scan; and "no chain is to be moved". */
 #define HB_INDEX_END		BIT_ULL(32)
 
@@ -40,25 +48,26 @@ struct hb_account;
 
 /**
  * struct hb_table - one generation of the index
+ * @free:	frees it after a grace period
+ * @account:	charged for the table, with a reference: a table outlives its index
  * @next:	the table that takes this one's place, while entries move there
+ * @ghosts:	of keys that expired or were evicted: some bits of the hash and the reason. By the
+ *		upper bits of the hash, so that those of a shard are written under its lock. In
+ *		each part 1 << HB_GHOST_PART_BITS; the parts are constant
+ * @ghost_bits:	log2 of their number; constant
  * @moved:	chains that have been moved; the resizer's
  * @bits:	log2 of the number of chains; constant
- * @ghosts:	of keys that expired or were evicted: some bits of the hash and the reason. By the
- *		upper bits of the hash, so that those of a shard are written under its lock
- * @ghost_bits:	log2 of their number; constant
- * @account:	charged for the table, with a reference: a table outlives its index
- * @free:	frees it after a grace period
- * @chains:	that of a hash is chains[hash >> (32 - bits)]: a chain stands for a range of hashes
+ * @parts:	the chains, 1 << HB_PART_BITS in each part, and behind them @ghosts; constant
  */
 struct hb_table {
+	struct rcu_work free;
+	struct hb_account *account;
 	struct hb_table __rcu *next;
+	u16 **ghosts;
+	unsigned int ghost_bits;
 	u32 moved;
 	unsigned int bits;
-	u16 *ghosts;
-	unsigned int ghost_bits;
-	struct hb_account *account;
-	struct rcu_work free;
-	struct hlist_head chains[];
+	struct hlist_head *parts[];
 };
 
 /**
@@ -117,12 +126,20 @@ static inline u16 *hb_ghost_slot(struct hb_index *index, u32 hash, const bool lo
 {
 	struct hb_table *table = hb_index_newest(index, locked);
 
-	return &table->ghosts[hash >> (32 - table->ghost_bits)];
+	u32 number = hash >> (32 - table->ghost_bits);
+
+	return &table->ghosts[number >> HB_GHOST_PART_BITS][number % (1u << HB_GHOST_PART_BITS)];
 }
 
+static inline struct hlist_head *hb_chain_of(struct hb_table *table, u32 number)
+{
+	return &table->parts[number >> HB_PART_BITS][number % (1u << HB_PART_BITS)];
+}
+
+/* A chain stands for a range of hashes. */
 static inline struct hlist_head *hb_chain(struct hb_table *table, u32 hash)
 {
-	return &table->chains[hash >> (32 - table->bits)];
+	return hb_chain_of(table, hash >> (32 - table->bits));
 }
 
 /*

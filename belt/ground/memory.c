@@ -368,6 +368,8 @@ void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t si
 	uncharge(account, size * num_possible_cpus());
 }
 
+#define TABLE_FLAGS	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL)
+
 static void *zalloc(struct hb_account *account, size_t size,
 		    void *(*alloc)(size_t size, gfp_t gfp))
 {
@@ -376,16 +378,19 @@ static void *zalloc(struct hb_account *account, size_t size,
 
 	if (err)
 		return ERR_PTR(err);
-	p = alloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	p = alloc(size, TABLE_FLAGS);
 	if (p)
 		return p;
 	uncharge(account, size);
 	return ERR_PTR(-ENOMEM);
 }
 
+/* Reclaims no memory for pages in a row: single pages do. kvmalloc() would, with these flags. */
 static void *table_alloc(size_t size, gfp_t gfp)
 {
-	return kvmalloc(size, gfp);
+	if (size <= PAGE_SIZE)
+		return kmalloc(size, gfp);
+	return kmalloc(size, (gfp & ~__GFP_RETRY_MAYFAIL) | __GFP_NORETRY) ?: __vmalloc(size, gfp);
 }
 
 /*
@@ -416,6 +421,44 @@ void hb_free(struct hb_account *account, void *p, size_t size)
 		return;
 	kvfree(p);
 	uncharge(account, size);
+}
+
+static void free_parts(void **parts, unsigned int n)
+{
+	while (n--) {
+		kvfree(parts[n]);
+		cond_resched();
+	}
+}
+
+/*
+ * Zeroed memory in @n parts of @size bytes each, charged at once as hb_zalloc() does; freed by
+ * hb_parts_free(). Return: 0, or an error of hb_zalloc(). Context: may sleep.
+ */
+int hb_parts_alloc(struct hb_account *account, void **parts, unsigned int n, size_t size)
+{
+	int err = charge(account, n * size);
+	unsigned int i;
+
+	if (err)
+		return err;
+	for (i = 0; i < n; i++) {
+		parts[i] = table_alloc(size, TABLE_FLAGS);
+		if (!parts[i]) {
+			free_parts(parts, i);
+			uncharge(account, n * size);
+			return -ENOMEM;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Context: may sleep. */
+void hb_parts_free(struct hb_account *account, void **parts, unsigned int n, size_t size)
+{
+	free_parts(parts, n);
+	uncharge(account, n * size);
 }
 
 /* hb_object_size() for objects larger than HB_FINE_MAX. */

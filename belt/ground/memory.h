@@ -102,6 +102,8 @@ void hb_percpu_free(struct hb_account *account, void __percpu *memory, size_t si
 void *hb_zalloc(struct hb_account *account, size_t size);
 void *hb_zalloc_pages(struct hb_account *account, size_t size);
 void hb_free(struct hb_account *account, void *p, size_t size);
+int hb_parts_alloc(struct hb_account *account, void **parts, unsigned int n, size_t size);
+void hb_parts_free(struct hb_account *account, void **parts, unsigned int n, size_t size);
 
 void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp);
 void hb_object_free(struct hb_account *account, void *object, size_t size);

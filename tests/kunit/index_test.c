@@ -362,6 +362,38 @@ static void a_scan_sees_each_entry_once_while_the_index_is_resized(struct kunit 
 		KUNIT_ASSERT_EQ(test, visits->seen[i], 1u);
 }
 
+static void a_table_of_several_parts_has_each_entry_once(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	struct visits *visits = kunit_kzalloc(test, sizeof(*visits), GFP_KERNEL);
+	u64 place = 0;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, visits);
+	insert_all(f);
+	resize_to(test, f, HB_PART_BITS + 2);
+	expect_all(test, f);
+	while (place < HB_INDEX_END)
+		place = hb_index_scan(&f->index, place, visit, visits);
+	for (i = 0; i < ENTRIES; i++)
+		KUNIT_ASSERT_EQ(test, visits->seen[i], 1u);
+	resize_to(test, f, HB_PART_BITS);
+	expect_all(test, f);
+}
+
+static void a_table_that_does_not_fit_leaves_no_charge(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u64 used = hb_memory_used();
+
+	/* Room for one and a half parts. */
+	hb_memory_limit(used + (sizeof(struct hlist_head) << HB_PART_BITS) / 2 * 3);
+	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, HB_PART_BITS + 1));
+	hb_memory_limit(U64_MAX);
+	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
+	KUNIT_EXPECT_EQ(test, f->index.bits, (unsigned int)HB_INDEX_BITS_MIN);
+}
+
 static void a_resize_without_memory_is_not_tried_again_at_once(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -465,6 +497,8 @@ static struct kunit_case index_test_cases[] = {
 	KUNIT_CASE(a_hash_is_that_of_the_kernel),
 	KUNIT_CASE(keys_in_words_differ_by_each_byte),
 	KUNIT_CASE(find_compares_the_whole_key),
+	KUNIT_CASE(a_table_of_several_parts_has_each_entry_once),
+	KUNIT_CASE(a_table_that_does_not_fit_leaves_no_charge),
 	KUNIT_CASE(a_resize_without_memory_is_not_tried_again_at_once),
 	KUNIT_CASE(one_task_at_a_time_allocates_a_table),
 	KUNIT_CASE(find_sees_every_entry_at_each_step_of_growing),

@@ -248,12 +248,12 @@ static void a_put_fits_a_limit_to_the_byte(struct kunit *test)
 /* Tables, levels, and the belt itself */
 
 /*
- * A table of @chains: five words, the work that frees it, a pointer for each chain. Here a word is
- * one of 64 bits.
+ * A table of @chains that are one part: seven words, the work that frees it, a pointer for each
+ * chain. Here a word is one of 64 bits.
  */
 static u64 table_bytes(u64 chains)
 {
-	return 5 * 8 + sizeof(struct rcu_work) + 8 * chains;
+	return 7 * 8 + sizeof(struct rcu_work) + 8 * chains;
 }
 
 /* A level of @size buckets: 32 bytes, a bitmap in words, a list head for each bucket. */

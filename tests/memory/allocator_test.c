@@ -3,7 +3,7 @@
  * allocator_test - each branch of the module's allocator charges the memory cgroup of the task.
  *
  * The branches are a slab cache for each class of sizes, by single and by bulk allocations; whole
- * pages, in one piece or mapped; and tables of less than a page to several MiB. The test moves
+ * pages, in one piece or mapped; and tables of less than a page to parts of 512 KiB. The test moves
  * itself into a cgroup of version 2 and compares memory.stat before and after it makes many objects
  * of one size. It frees none of them: memory that is freed late would show in the next measurement.
  * So it waits for the tables that an index has outgrown. Needs the superuser.
@@ -166,22 +166,26 @@ static bool has_table(void *arg)
 }
 
 /*
- * An index whose table is larger than the largest piece of memory, so that its pages are mapped. A
- * put makes it when the table before has three entries for each two chains.
+ * An index whose table has several parts, each in one piece or mapped. A put makes it when a shard
+ * has three entries for each two chains of the table before, which may be freed meanwhile.
  */
 static void test_index(void)
 {
+	enum { STEP = 16 * BATCH };
 	__u64 want[] = { new_belt(HASHBELT_PINNED), 1ULL << INDEX_BITS };
 	long long table = 8LL << INDEX_BITS;
-	struct charge before = charged();
-	unsigned int number;
+	unsigned int number = 11u << (INDEX_BITS - 4);
+	struct charge before;
 
-	for (number = 0; !has_table(want); number += 16 * BATCH) {
+	put_together(want[0], 0, number, 76);
+	do {
 		if (number > 2 * want[1])
 			bail_out("the index does not grow to %llu chains", want[1]);
-		put_together(want[0], number, 16 * BATCH, 76);
-	}
-	ok(is_within(charged_since(before).vmalloc, table, 2 * table),
+		before = charged();
+		put_together(want[0], number, STEP, 76);
+		number += STEP;
+	} while (!has_table(want));
+	ok(is_within(charged_since(before).kernel, table / 2, 3 * table / 2),
 	   "an index of %llu chains is charged to the cgroup", want[1]);
 }
 
