@@ -118,6 +118,12 @@ for _ in range(3):
           refused(lambda: one.eval('return 1', 0)))
 equal('the log names it once', 1, server.said().count('e0e1f9fabfc9d4800c877a703b823ac0578ff8db'))
 true('the log names a refused command', at_last(lambda: "'HSET' is refused" in server.said()), server.said())
+for name, advice in (('LPUSH', 'values of a belt are strings'), ('SADD', 'values of a belt are strings'),
+                     ('SUBSTR', 'GETRANGE is the same'), ('SETBIT', 'does not have it'), ('BITCOUNT', 'does not have it'),
+                     ('READONLY', 'does not have it'), ('SPUBLISH', '__keyevent'), ('RENAME', 'not atomic')):
+    refused(lambda name=name: one.execute_command(name, 'k', 0, 1))
+    found = [line for line in server.said().splitlines() if f"'{name}' is refused" in line]
+    true(f'the advice of the log fits {name}', len(found) == 1 and advice in found[0], found)
 
 # redis-cli
 equal('redis-cli gets', '1', cli('GET', 'k'))

@@ -15,6 +15,7 @@
 #define EVENTS	"the channels are __keyevent@N__:expired, by SUBSCRIBE and PSUBSCRIBE"
 #define KEYS	"operations on two keys are not atomic on a belt, so there is none"
 #define SERVER	"hbctl manages belts"
+#define ABSENT	"hbserve does not have it"
 
 /* Names that begin thus, and the advice. The last row is for all others. */
 static const struct {
@@ -23,17 +24,25 @@ static const struct {
 } rows[] = {
 	{ "H", STRINGS },
 	{ "L", STRINGS },
-	{ "R", STRINGS },
+	{ "LA", ABSENT },
+	{ "LC", ABSENT },
+	{ "LO", ABSENT },
+	{ "RP", STRINGS },
 	{ "BL", STRINGS },
 	{ "BR", STRINGS },
 	{ "S", STRINGS },
+	{ "SETBIT", ABSENT },
+	{ "SL", ABSENT },
+	{ "SUBSTR", "GETRANGE is the same" },
+	{ "SW", ABSENT },
+	{ "SY", ABSENT },
 	{ "Z", STRINGS },
 	{ "BZ", STRINGS },
 	{ "X", STRINGS },
 	{ "GEO", STRINGS },
 	{ "PF", STRINGS },
-	{ "BIT", STRINGS },
 	{ "PUB", EVENTS },
+	{ "SPUB", EVENTS },
 	{ "PSUB", EVENTS },
 	{ "SUBSCRIBE", EVENTS },
 	{ "SSUB", EVENTS },
@@ -52,7 +61,7 @@ static const struct {
 	{ "DEBUG", SERVER },
 	{ "MONITOR", SERVER },
 	{ "ACL", SERVER },
-	{ "", "hbserve does not have it" },
+	{ "", ABSENT },
 };
 
 /* The row with the longest beginning. */
