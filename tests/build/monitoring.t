@@ -82,7 +82,15 @@ service() {
 		echo "a run in which hbctl fails changed what the node exporter reads"
 }
 
-"$tests/need.sh" jq || exit
+# elapses - print the times of the timer at the end of summer time if they are not 15 s apart.
+elapses() {
+	calendar=$(sed -n 's/^OnCalendar=//p' "$top/tools/hashbelt-metrics.timer")
+	TZ=CET-1CEST,M3.5.0,M10.5.0/3 systemd-analyze calendar --iterations=4 --base-time='2026-10-25 00:59:20 UTC' \
+		"$calendar" | grep -o '[0-9:]\{8\} UTC$' >"$temporary/times"
+	printf '%s UTC\n' 00:59:30 00:59:45 01:00:00 01:00:15 | cmp -s - "$temporary/times" || cat "$temporary/times"
+}
+
+"$tests/need.sh" jq systemd || exit
 promtool=$("$tests/unpack.sh" "promtool|prometheus" usr/bin/promtool) || exit
 
 silent "promtool check metrics finds nothing to complain about in the output of hbctl" check_metrics
@@ -99,5 +107,6 @@ silent "no two panels of the dashboard have one id, and no two are at one place"
 	.panels | select((map(.id) | unique | length) != length or
 		(map(.gridPos) | unique | length) != length) | "found two"' \
 	"$monitoring/dashboard.json"
+silent "the timer runs every 15 seconds when the clock is set back to winter time" elapses
 silent "the service replaces hashbelt.prom, and keeps it where hbctl fails" service
 finish
