@@ -43,7 +43,7 @@ place := $(if $(filter all module load $(if $(dkms),,install),$(or $(MAKECMDGOAL
 # With "+" a script gets the jobs of "make -j". "make -n" must not run it.
 share_jobs := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 
-.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants findings soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-cache simulate load unload install install-tools \
+.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants findings soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-cache load unload install install-tools \
 	install-dkms uninstall deb in-tree clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -120,10 +120,6 @@ bench-expiry: ## how long ENTRIES (1000000) that expire at once take, on PROCESS
 
 bench-cache: ## misses, memory and cost beside memcached and Redis; PEERS=sid: unstable's; TRACE=FILE, WORKLOADS="..."
 	PEERS="$(PEERS)" tests/bench/peers/run.sh $(WORKLOADS)
-
-simulate: ## miss ratios of orders of eviction, by simulation; or of TRACE=FILE
-	$(MAKE) -s -C tests simulate
-	.cache/build/native/simulate $(if $(TRACE),--trace $(TRACE))
 
 check: ## style and static analysis; silent if all is well
 	tests/check.sh

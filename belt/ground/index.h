@@ -40,9 +40,8 @@ struct hb_account;
 
 /*
  * log2 of the chains of the index from which on ghosts protect new entries. With many more ghosts
- * than entries most new keys would have one. So a table of this size has one for each
- * chain: with four times as many, cluster-7 misses 0.3628 of its gets in the place of 0.3425, and
- * cluster-52, in a larger belt, 0.0919 in the place of 0.0864 ("simulate --belts").
+ * than entries most new keys would have one, and ghosts would not tell which of them to keep. So
+ * a table of this size has one for each chain.
  */
 #define HB_GHOST_MIN_BITS	8u
 

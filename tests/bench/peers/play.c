@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * play - play a workload on belts, memcached and Redis with the same memory, and on simulations.
+ * play - play a workload on belts, memcached and Redis with the same memory.
  *
  *	play DIRECTORY BYTES REQUESTS PACE WORKLOAD
  *	play DIRECTORY BYTES REQUESTS PACE trace FILE
@@ -18,11 +18,11 @@
  * at a time.
  *
  * Prints lines, each of which begins with a word and the workload: "trace", with the number of
- * requests and of keys; "misses", with the share of gets that miss; "simulated", with that of
- * simulations; "used", with the MiB that each cache counts, less those of an empty one; "grown",
- * with the MiB of memory that its process has got, not of belts; "cost", with the time of a request
- * as a multiple of an ioctl that returns at once; "wall", with the seconds that the trace took, and
- * the percentage by which lives were shorter or longer at times, because the speed changed.
+ * requests and of keys; "misses", with the share of gets that miss; "used", with the MiB that each
+ * cache counts, less those of an empty one; "grown", with the MiB of memory that its process has
+ * got, not of belts; "cost", with the time of a request as a multiple of an ioctl that returns at
+ * once; "wall", with the seconds that the trace took, and the percentage by which lives were shorter
+ * or longer at times, because the speed changed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,6 @@
 #include <unistd.h>
 
 #include "hashbelt.h"
-#include "cache.h"
 #include "peer.h"
 #include "random.h"
 #include "twitter.h"
@@ -46,8 +45,7 @@
 #define KEY_LEN_MAX	250	/* of memcached */
 #define SETTLE		200	/* requests before the speed is known */
 #define MIB		(1024.0 * 1024.0)
-
-#define UNLIMITED	(UINT64_MAX / 2)
+#define OBJECT_BYTES	64	/* beside key and value: about the header of a belt's entry */
 
 enum { BELT, MEMCACHED, REDIS_LRU, REDIS_LFU, REDIS_TTL, PEERS };
 
@@ -57,17 +55,6 @@ static struct peer peers[PEERS] = {
 	[REDIS_LRU] = { .name = "redis-lru" },
 	[REDIS_LFU] = { .name = "redis-lfu" },
 	[REDIS_TTL] = { .name = "redis-ttl" },
-};
-
-static const struct {
-	const char *name;
-	const struct order *order;
-} simulated[] = {
-	{ "FIFO", &fifo },
-	{ "LRU", &lru },
-	{ "SIEVE", &sieve },
-	{ "S3-FIFO", &s3fifo },
-	{ "unread", &unread_order },
 };
 
 static char value[PEER_VALUE_MAX];
@@ -220,16 +207,65 @@ static void play_trace(const char *name, const struct trace *trace, unsigned lon
 	printf("wall %s %.0f %.0f\n", name, (now_ns() - start) / 1e9, 100 * (most / least - 1));
 }
 
-static uint64_t size_of(const struct request *request)
+static int64_t size_of(const struct request *request)
 {
 	return OBJECT_BYTES + request->key_len + request->value_len;
+}
+
+/* At @time, a cache comes to hold so many more or fewer bytes. */
+struct change {
+	uint64_t time;
+	int64_t bytes;
+};
+
+/* Those that make it smaller come first. */
+static int compare_changes(const void *a, const void *b)
+{
+	const struct change *one = a, *other = b;
+
+	if (one->time != other->time)
+		return one->time < other->time ? -1 : 1;
+	return (one->bytes > other->bytes) - (one->bytes < other->bytes);
+}
+
+/* The most bytes that a cache without a limit holds at a time. */
+static uint64_t most_bytes(const struct trace *trace)
+{
+	struct change *changes = zalloc(2 * trace->count, sizeof(*changes));
+	size_t *ends = zalloc(trace->keys, sizeof(*ends)), count = 0;	/* behind that of the key */
+	int64_t bytes = 0, most = 0;
+
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct request *request = &trace->requests[i];
+		size_t *end = &ends[request->key];
+		bool live = *end && changes[*end - 1].time > request->time;
+
+		if (live && (request->op == TRACE_GET || request->op == TRACE_ADD))
+			continue;
+		if (live)
+			changes[*end - 1].time = request->time;
+		if (request->op == TRACE_REMOVE)
+			continue;
+		changes[count++] = (struct change){ request->time, size_of(request) };
+		changes[count++] = (struct change){
+			request->ttl ? request->time + request->ttl : UINT64_MAX, -size_of(request),
+		};
+		*end = count;
+	}
+	qsort(changes, count, sizeof(*changes), compare_changes);
+	for (size_t i = 0; i < count; i++) {
+		bytes += changes[i].bytes;
+		most = bytes > most ? bytes : most;
+	}
+	free(changes);
+	free(ends);
+	return most;
 }
 
 /* False: even FACTOR_MAX is too small a factor for so little data. */
 static bool enlarge(struct trace *trace, uint64_t bytes)
 {
-	struct result all = cache_play(trace, &unlimited, UNLIMITED, &exact);
-	uint64_t factor = (bytes * PORTION + all.most - 1) / all.most, size;
+	uint64_t most = most_bytes(trace), factor = (bytes * PORTION + most - 1) / most, size;
 
 	if (factor > FACTOR_MAX)
 		return false;
@@ -310,36 +346,14 @@ static void print_titles(void)
 	printf("titles peers");
 	for (int i = 0; i < PEERS; i++)
 		printf(" %s", peers[i].name);
-	printf("\ntitles simulated");
-	for (size_t i = 0; i < sizeof(simulated) / sizeof(simulated[0]); i++)
-		printf(" %s", simulated[i].name);
 	printf("\n");
 }
 
-/* The number of entries for which there is room, if they all have the mean size. */
-static size_t expected_entries(const struct trace *trace, uint64_t bytes)
+static void print_misses(const char *name)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < trace->count; i++)
-		sum += size_of(&trace->requests[i]);
-	return bytes / (sum / trace->count);
-}
-
-static void print_misses(const char *name, const struct trace *trace, uint64_t bytes)
-{
-	struct geometry geometry = exact;
-	struct result result = { 0 };
-
-	geometry.ghosts = ghosts_for(expected_entries(trace, bytes));
 	printf("misses %s", name);
 	for (int i = 0; i < PEERS; i++)
 		printf(" %.4f", (double)peers[i].misses / peers[i].gets);
-	printf("\nsimulated %s", name);
-	for (size_t i = 0; i < sizeof(simulated) / sizeof(simulated[0]); i++) {
-		result = cache_play(trace, simulated[i].order, bytes, &geometry);
-		printf(" %.4f", (double)result.misses / result.gets);
-	}
 	printf("\n");
 }
 
@@ -397,7 +411,7 @@ int main(int argc, char **argv)
 	print_titles();
 	print_trace(argv[5], &trace);
 	play_trace(argv[5], &trace, strtoul(argv[4], NULL, 10));
-	print_misses(argv[5], &trace, bytes);
+	print_misses(argv[5]);
 	print_use(argv[5], empty, before);
 	print_cost(argv[5]);
 	trace_free(&trace);
