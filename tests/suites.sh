@@ -345,27 +345,19 @@ suite_serve() (
 		one "serve/$server" "$tests/serve/dialogues.t" $server
 	done
 	one serve/redis_events-threads "$tests/serve/redis_events.t" hbserve-threads
+	proxy='' nutcracker=''
+	[ "$listing" ] || {
+		proxy=$("$tests/serve/memcached.sh" 2>>"$logs/serve.log")
+		nutcracker=$("$tests/unpack.sh" nutcracker usr/sbin/nutcracker 2>>"$logs/serve.log")
+	}
+	PATH=${nutcracker%/*}:$PATH one serve/proxy "$tests/serve/proxy.t" "$proxy/run"
 	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t tests/serve/window.t \
 		tests/serve/clients.t tests/serve/redis_clients.t tests/serve/redis_events.t tests/serve/access.t \
 		tests/serve/robust.t
 )
 
-suite_rings() (
-	need iproute2 python3 python3-pylibmc python3-pymemcache python3-memcache \
-		libmemcached-tools libyaml-0-2
-	serve_payload rings || exit
-	nutcracker=''
-	[ "$listing" ] || nutcracker=$("$tests/unpack.sh" nutcracker usr/sbin/nutcracker)
-	PATH=$top/.cache/build/serve:${nutcracker%/*}:$PATH \
-		one ring_clients unshare --net "$tests/serve/ring_clients.t"
-	guest rings "--memory 2048" tests/serve/ring_commands.t tests/serve/ring_killed.t
-)
-
 suite_serve_full() (
 	serve_payload serve-full full || exit
-	memcached=''
-	[ "$listing" ] || memcached=$("$tests/serve/memcached.sh" 2>>"$logs/serve-full.log")
-	PATH=$top/.cache/build/serve:$PATH one proxy "$tests/serve/full/proxy.t" "$memcached/run"
 	PATH=$top/.cache/build/serve:$PATH one serve/hbserve-plain \
 		"$tests/serve/full/memory.t" hbserve-plain 100000000
 	guest serve-full "--memory 3072" tests/serve/full/others.t \

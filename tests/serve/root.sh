@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # root.sh [full] - print the path of a directory with clients of memcached and Redis of this machine's Debian, for the
-# root directory of a guest: libmemcached's tools, redis-cli, Python with its clients, and nutcracker. With "full" there are
+# root directory of a guest: libmemcached's tools, redis-cli, Python with its clients. With "full" there are
 # PHP, nginx, Node.js with clients from npm, and a client in Go as well.
 #
 # cache.sh keeps the directory. The first call takes half a minute, or some minutes with "full". Needs root.
@@ -14,7 +14,7 @@
 
 full=php-cli,php-memcached,nginx-core,libnginx-mod-http-memc,nodejs
 full=$full,golang-go,golang-github-bradfitz-gomemcache-dev
-clients=libmemcached-tools,python3,python3-pymemcache,python3-pylibmc,python3-memcache,python3-redis,redis-tools,nutcracker
+clients=libmemcached-tools,python3,python3-pymemcache,python3-pylibmc,python3-memcache,python3-redis,redis-tools
 
 # trim - remove what no test needs.
 trim() {
