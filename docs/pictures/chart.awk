@@ -200,12 +200,11 @@ function draw_names(	s, i, j, order, swap)
 
 BEGIN {
 	FS = "\t"
-	classes = split("hashbelt bpf-hash memcached redis keyring naive bpf-lru", name, " ")
+	classes = split("hashbelt bpf-hash memcached redis keyring limit bpf-lru", name, " ")
 	for (i = 1; i <= classes; i++)
 		class[name[i]] = i
-	limit["naive"]
 	limit["key and value"]
-	class["key and value"] = class["naive"]
+	class["key and value"] = class["limit"]
 	margin = 70; gap = 48; head_room = 44; height = 260
 }
 !($1 in panels) { panel[++panel_count] = $1; panels[$1] = panel_count }

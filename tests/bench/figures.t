@@ -54,23 +54,19 @@ result "each peer has the operations that it offers" "$(
 	done
 	differing redis "$every
 count"
-	for peer in naive lmdb bpf-hash bpf-hash-malloc bpf-lru; do
+	for peer in lmdb bpf-hash bpf-hash-malloc bpf-lru; do
 		differing $peer "$(without touch)"
 	done
-	for peer in window shared-lock; do
-		differing $peer "$(without "get, 64 a call" "put, 64 a call")"
-	done
+	differing window "$(without "get, 64 a call" "put, 64 a call")"
 	differing echo "get hit"
-	differing shared-hash "$(without touch "get, 64 a call" "put, 64 a call")"
 	differing keyring "$(without "get, 64 a call" "put, 64 a call")"
 	differing keyring-id "get hit
 get, hot keys
 put replace
 touch")"
-result "a cost has a unit and a ratio, and is above that of the floor but for batches and shared memory" \
+result "a cost has a unit and a ratio, and is above that of the floor but for batches and windows" \
 	"$(lacking cost '.unit == "instructions" and .entries == 1000 and .value_size == 64 and
-		.floor > 500 and .ratio > 0 and (.cost > .floor or (.operation | endswith("a call")) or
-		(.peer | IN("window", "shared-hash", "shared-lock")))')"
+		.floor > 500 and .ratio > 0 and (.cost > .floor or (.operation | endswith("a call")) or .peer == "window")')"
 result "a part of the cost of a request to a server is that of the server" \
 	"$(lacking cost '((.server // 0) > 500) == (.peer | IN("memcached", "hbserve", "redis", "echo")) and
 		(.server // 0) < .cost or (.operation | endswith("a call"))')"
@@ -97,12 +93,12 @@ result "table.sh prints a row for each peer and a column for each operation" "$(
 	"$tests/bench/table.sh" "$temporary/peers" instructions >"$temporary/table"
 	awk -F ' *[|] *' 'NF != 10 { print "expected 8 cells: " $0 }' "$temporary/table"
 	found=$(wc -l <"$temporary/table")
-	[ "$found" = 15 ] || echo "expected 15 lines, found $found")"
+	[ "$found" = 12 ] || echo "expected 12 lines, found $found")"
 "$tests/bench/figures.sh" native-trial >"$lines" 2>"$temporary/log"
 status=$?
 result "figures.sh measures reads from a window on this machine" "$(
 	[ $status = 0 ] || { echo "expected status 0, found $status:"; tail "$temporary/log"; }
-	for peer in "system call" window shared-hash shared-lock; do
+	for peer in "system call" window; do
 		differing "$peer" get
 	done
 	lacking cost '.unit == "ns" and .entries == 1000 and .floor > 1 and .cost > 1')"

@@ -6,10 +6,9 @@
  *
  * The window is an ordinary shared mapping of the same layout, which hashbelt_get() of the library
  * reads by a handle without a descriptor: the ioctl that it makes in place of each 64th hit returns
- * at once. Beside it are the tables of shared.h, and a system call that returns at once,
- * getppid(2).
+ * at once. Beside it is a system call that returns at once, getppid(2).
  *
- * The contestants alternate in slices of reads of keys in an order that no cache can predict.
+ * Both alternate in slices of reads of keys in an order that no cache can predict.
  * Another task on the processor makes some slices longer, so the cost is that of the median slice.
  * A processor begins a read before those in front of it have ended: the latency of one is longer.
  */
@@ -24,9 +23,8 @@
 
 #include "client_window.h"
 #include "measure.h"
-#include "shared.h"
 
-#define KEY_SIZE	SHARED_KEY
+#define KEY_SIZE	16
 #define VALUE_SIZE	64
 #define HOUR		3600ull
 
@@ -41,9 +39,6 @@ struct key {
 static struct hashbelt_window *window;
 static size_t window_bytes;
 static struct hashbelt belt = { .fd = -1 };
-
-/* One for each way to read it: the processor's caches would have what the other way has read. */
-static struct shared_table *hash_table, *lock_table;
 
 static struct key keys[SLICE];
 /* Gets that made the ioctl. */
@@ -127,23 +122,14 @@ static uint64_t boottime_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void table_put(struct shared_table *table, const struct key *key)
-{
-	make_value(values[0], key);
-	if (!shared_put(table, (char *)key, (char *)values[0], HOUR * 1000))
-		die("shared_put", "the table is full");
-}
-
-/* Fills window and tables with so many keys; returns their numbers. */
+/* Fills the window with so many keys; returns their numbers. */
 static uint64_t *fill(uint64_t count)
 {
 	uint64_t deadline = boottime_ns() + HOUR * 1000000000, *numbers, number = 0;
 	struct window_reader *reader;
 
 	numbers = calloc(count, sizeof(*numbers));
-	hash_table = shared_make(count, VALUE_SIZE);
-	lock_table = shared_make(count, VALUE_SIZE);
-	if (!numbers || !hash_table || !lock_table)
+	if (!numbers)
 		die("memory", strerror(errno));
 	make_window(count);
 	for (uint64_t i = 0; i < count; i++) {
@@ -153,8 +139,6 @@ static uint64_t *fill(uint64_t count)
 			numbers[i] = number++;
 			key = make_key(numbers[i]);
 		} while (!window_put(&key, deadline));
-		table_put(hash_table, &key);
-		table_put(lock_table, &key);
 	}
 	errno = -hashbelt_window_reader(window, window_bytes, 0, &reader);
 	if (errno)
@@ -179,26 +163,12 @@ static void run_window(void)
 	}
 }
 
-static void run_hash(void)
-{
-	for (unsigned int i = 0; i < SLICE; i++)
-		shared_get(hash_table, (char *)&keys[i], (char *)values[i]);
-}
-
-static void run_lock(void)
-{
-	for (unsigned int i = 0; i < SLICE; i++)
-		shared_get_locked(lock_table, (char *)&keys[i], (char *)values[i]);
-}
-
 static const struct contestant {
 	const char *name;
 	void (*run)(void);
 } contestants[] = {
 	{ "system call", run_call },
 	{ "window", run_window },
-	{ "shared-hash", run_hash },
-	{ "shared-lock", run_lock },
 };
 
 #define CONTESTANTS	(sizeof(contestants) / sizeof(*contestants))
@@ -282,8 +252,6 @@ static void measure(uint64_t count, unsigned int slices, bool json)
 		die("window", "reads of keys that are there have made a system call");
 	report(count, medians, json);
 	free(numbers);
-	shared_free(hash_table);
-	shared_free(lock_table);
 	munmap(window, window_bytes);
 }
 

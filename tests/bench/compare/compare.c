@@ -17,10 +17,10 @@
  *	--server PROCESS	print the part of the server, whose process that is, as well
  *	--json			print lines of JSON
  *
- * PEER is hashbelt, window (a belt that has one, through the library), shared-hash, shared-lock
- * (shared.h), lmdb, naive (the module in naive/), bpf-hash, bpf-hash-malloc (BPF_F_NO_PREALLOC),
- * bpf-lru, keyring, keyring-id (by serial number), echo=SOCKET (echo.c, no cache),
- * memcached=SOCKET, hbserve=SOCKET, redis=SOCKET, valkey=SOCKET or hbserve-redis=SOCKET.
+ * PEER is hashbelt, window (a belt that has one, through the library), lmdb, bpf-hash,
+ * bpf-hash-malloc (BPF_F_NO_PREALLOC), bpf-lru, keyring, keyring-id (by serial number),
+ * echo=SOCKET (echo.c, no cache), memcached=SOCKET, hbserve=SOCKET, redis=SOCKET, valkey=SOCKET or
+ * hbserve-redis=SOCKET.
  *
  * Keys have 16 bytes. An operation is measured in slices that alternate with slices of the floor
  * (measure.h). Its arguments are made before the clock starts, and its results are checked after
@@ -88,10 +88,9 @@
 #define SPARE	4096
 
 static const struct peer *const peers[] = {
-	&hashbelt_peer, &window_peer, &shared_hash_peer, &shared_lock_peer, &lmdb_peer,
-	&naive_peer, &bpf_hash_peer, &bpf_hash_malloc_peer, &bpf_lru_peer, &keyring_peer,
-	&keyring_id_peer, &echo_peer, &memcached_peer, &hbserve_peer, &redis_peer, &valkey_peer,
-	&hbserve_redis_peer,
+	&hashbelt_peer, &window_peer, &lmdb_peer, &bpf_hash_peer, &bpf_hash_malloc_peer,
+	&bpf_lru_peer, &keyring_peer, &keyring_id_peer, &echo_peer, &memcached_peer, &hbserve_peer,
+	&redis_peer, &valkey_peer, &hbserve_redis_peer,
 };
 
 /**

@@ -81,8 +81,8 @@ struct peer {
 	double (*share)(void);
 };
 
-extern const struct peer hashbelt_peer, window_peer, shared_hash_peer, shared_lock_peer,
-	lmdb_peer, naive_peer, bpf_hash_peer, bpf_hash_malloc_peer, bpf_lru_peer, keyring_peer,
+extern const struct peer hashbelt_peer, window_peer, lmdb_peer, bpf_hash_peer, bpf_hash_malloc_peer,
+	 bpf_lru_peer, keyring_peer,
 	keyring_id_peer, echo_peer, memcached_peer, hbserve_peer, redis_peer, valkey_peer,
 	hbserve_redis_peer;
 

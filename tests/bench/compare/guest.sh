@@ -5,7 +5,7 @@
 # scenarios, and the form of the lines.
 set -eu
 
-all="hashbelt window shared-hash shared-lock lmdb naive bpf-hash bpf-hash-malloc bpf-lru memcached hbserve redis keyring keyring-id"
+all="hashbelt window lmdb bpf-hash bpf-hash-malloc bpf-lru memcached hbserve redis keyring keyring-id"
 some="hashbelt bpf-hash memcached redis keyring"
 expiring="hashbelt memcached redis hbserve-redis keyring"
 
@@ -105,7 +105,7 @@ measure() {
 	entries)
 		set -- --unit instructions --operations "get hit;put replace"
 		costs "1000 10000 100000" --entries "memcached redis keyring" --rounds 50 "$@"
-		costs "1000 10000 100000 1000000" --entries "naive bpf-hash" "$@"
+		costs "1000 10000 100000 1000000" --entries bpf-hash "$@"
 		costs "1000 10000 100000 1000000 10000000" --entries hashbelt "$@"
 		;;
 	buckets)
@@ -163,7 +163,5 @@ echo 5 >/proc/sys/kernel/keys/gc_delay
 sleep 3
 # The default limit is a share of the memory.
 insmod hashbelt.ko max_bytes=$((1 << 40))
-insmod naive.ko
 measure "$1"
-rmmod naive
 rmmod hashbelt
