@@ -809,13 +809,11 @@ suite_sparse() {
 
 suite_harness() {
 	one tally "$tests/tally.t"
-	one words "$tests/words.t"
 	one layers "$tests/layers.t"
 	one interface "$tests/interface.t"
 	one signed "$tests/signed.t"
 	one harness "$tests/vm/selftest.sh"
 	one run "$tests/run.t"
-	one kernel "$tests/vm/kernel.t"
 }
 
 suite_build() {
