@@ -43,7 +43,7 @@ place := $(if $(filter all module load $(if $(dkms),,install),$(or $(MAKECMDGOAL
 # With "+" a script gets the jobs of "make -j". "make -n" must not run it.
 share_jobs := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 
-.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants findings soak check bench bench-plot bench-profile bench-memory bench-kernel bench-expiry bench-cache load unload install install-tools \
+.PHONY: all place module tools run shell quick test test-deep test-all test-models test-kernels test-mutants findings soak check bench bench-plot bench-profile bench-kernel bench-expiry bench-cache load unload install install-tools \
 	install-dkms uninstall deb in-tree clean help
 
 all: module tools ## module for the running kernel, and the tools
@@ -106,9 +106,6 @@ bench-profile: ## instructions of each function in a call of OPERATION (get hit)
 	$(MAKE) -s -C tests payload
 	tests/bench/profile.sh "$(or $(OPERATION),get hit)"
 
-bench-memory: ## how long batches wait for memory, beside the module of each of COMMITS="..."
-	tests/bench/memory.sh $(COMMITS)
-
 bench-kernel: ## what an operation costs in the kernel, beside an rhashtable with timers
 	$(MAKE) -C tests module
 	tests/bench/kernel.sh --cpus 1
@@ -118,7 +115,7 @@ bench-expiry: ## how long ENTRIES (1000000) that expire at once take, on PROCESS
 	$(MAKE) -C tests payload
 	tests/bench/expiry.sh $(or $(ENTRIES),1000000) --cpus $(or $(PROCESSORS),2)
 
-bench-cache: ## misses, memory and cost beside memcached and Redis; PEERS=sid: unstable's; TRACE=FILE, WORKLOADS="..."
+bench-cache: ## misses and memory beside memcached and Redis; PEERS=sid: unstable's; WORKLOADS="..."
 	PEERS="$(PEERS)" tests/bench/peers/run.sh $(WORKLOADS)
 
 check: ## style and static analysis; silent if all is well

@@ -164,7 +164,6 @@ suite_native() {
 	one window "$top/.cache/build/native/window_test"
 	one window_threads "$top/.cache/build/native/window_threads"
 	one linear "$top/.cache/build/native/linear_test"
-	one twitter "$top/.cache/build/native/twitter_test"
 	for part in options auth listen tls parser resp output pushes feed poller stats; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done

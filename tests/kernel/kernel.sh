@@ -4,7 +4,6 @@
 # kernel.sh NAME VERB - build kernels with checkers that the stock kernel does not have.
 #
 #   uml        User-Mode Linux with every checker it has, for the KUnit suite
-#   plain      User-Mode Linux without checkers, to measure what an emulator hides
 #   debug      checks memory, locks, lifetimes of objects, leaks; injects failures; counts
 #              how often each line of the module runs
 #   kcsan      finds data races
@@ -24,7 +23,7 @@
 # compiler, a line of a .config or a function here that makes it has changed; then a message says
 # which. That takes two to four minutes, with a warm ccache half a minute.
 #
-# uml and plain are built on Debian 12, 13 and unstable. The configurations of the others are for
+# uml is built on Debian 12, 13 and unstable. The configurations of the others are for
 # Debian 12: newer kernels lose lines of them, which is an error.
 set -eu
 unset CDPATH
@@ -360,14 +359,13 @@ fi
 
 name=$1 verb=$2
 case $name in
-uml | plain)
+uml)
 	arch=um um=yes
 	image=linux
-	targets=''
-	kept='linux arch/um/Makefile* arch/um/include arch/x86/um'
-	configs=plain
 	# Compiling with -O1 takes a quarter less. A module is compiled with -O2 all the same.
-	[ "$name" = plain ] || configs='plain uml' targets='KCFLAGS=-O1'
+	targets='KCFLAGS=-O1'
+	kept='linux arch/um/Makefile* arch/um/include arch/x86/um'
+	configs='plain uml'
 	;;
 debug | kcsan | strict | kmsan | clang | builtin)
 	arch=x86

@@ -24,9 +24,7 @@ for workload; do
 			--logfile "$sockets/log" &
 		servers="$servers $!"
 	done
-	file=
-	[ "$workload" != trace ] || file=trace.csv
-	./play "$sockets" $((megabytes * 1024 * 1024)) "$requests" "$pace" "$workload" $file
+	./play "$sockets" $((megabytes * 1024 * 1024)) "$requests" "$pace" "$workload"
 	# shellcheck disable=SC2086 # process numbers
 	kill $servers
 	wait

@@ -40,7 +40,6 @@ struct peer_ops {
  * @gets:	reads
  * @misses:	reads that found nothing
  * @refused:	puts that failed
- * @ns:		time that all requests took
  */
 struct peer {
 	const struct peer_ops *ops;
@@ -51,7 +50,6 @@ struct peer {
 	uint64_t gets;
 	uint64_t misses;
 	uint64_t refused;
-	uint64_t ns;
 };
 
 /* The largest value. */

@@ -3,7 +3,6 @@
  * play - play a workload on belts, memcached and Redis with the same memory.
  *
  *	play DIRECTORY BYTES REQUESTS PACE WORKLOAD
- *	play DIRECTORY BYTES REQUESTS PACE trace FILE
  *
  * DIRECTORY has the sockets of the servers: memcached, redis-lru, redis-lfu and redis-ttl. Each may
  * use BYTES. Each request is made on all of them in turn, and a get that misses is followed by a
@@ -19,10 +18,8 @@
  *
  * Prints lines, each of which begins with a word and the workload: "trace", with the number of
  * requests and of keys; "misses", with the share of gets that miss; "used", with the MiB that each
- * cache counts, less those of an empty one; "grown", with the MiB of memory that its process has
- * got, not of belts; "cost", with the time of a request as a multiple of an ioctl that returns at
- * once; "wall", with the seconds that the trace took, and the percentage by which lives were shorter
- * or longer at times, because the speed changed.
+ * cache counts, less those of an empty one; "wall", with the seconds that the trace took, and the
+ * percentage by which lives were shorter or longer at times, because the speed changed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +33,6 @@
 #include "hashbelt.h"
 #include "peer.h"
 #include "random.h"
-#include "twitter.h"
 #include "workload.h"
 
 #define FACTOR_MAX	100
@@ -58,7 +54,6 @@ static struct peer peers[PEERS] = {
 };
 
 static char value[PEER_VALUE_MAX];
-static uint64_t floor_ns;	/* of one call for each request */
 
 void die(const char *what, const char *why)
 {
@@ -72,33 +67,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-/* Nanoseconds of an ioctl that returns at once, whose result is not needed. */
-static uint64_t measure_floor(int fd)
-{
-	uint64_t start = now_ns();
-
-	if (ioctl(fd, HASHBELT_IOC_ABI) < 0)
-		die("HASHBELT_IOC_ABI", strerror(errno));
-	return now_ns() - start;
-}
-
-/* Bytes of memory of a server that are not shared, or 0 for a belt. */
-static uint64_t resident(const struct peer *peer)
-{
-	unsigned long size, pages, shared;
-	char path[64];
-	FILE *file;
-
-	if (!peer->stream.end && !peer->stream.fd)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/statm", stream_server(&peer->stream));
-	file = fopen(path, "r");
-	if (!file || fscanf(file, "%lu %lu %lu", &size, &pages, &shared) != 3)
-		die(path, "cannot be read");
-	fclose(file);
-	return (pages - shared) * sysconf(_SC_PAGESIZE);
 }
 
 static void open_peers(const char *directory, uint64_t bytes, uint64_t longest)
@@ -145,14 +113,13 @@ static void do_request(struct peer *peer, const struct request *request, const c
 }
 
 /*
- * Makes a request on all of them, beginning with number @turn: the one that comes after another
- * process has cold caches. @stretch: nanoseconds that pass for the servers for a millisecond of
- * the trace.
+ * Makes a request on all of them, beginning with number @turn. @stretch: nanoseconds that pass for
+ * the servers for a millisecond of the trace.
  */
 static void play_request(const struct request *request, double stretch, unsigned int turn)
 {
 	char key[KEY_LEN_MAX + 1];
-	uint64_t ttl = request->ttl * stretch / 1e6, start;
+	uint64_t ttl = request->ttl * stretch / 1e6;
 
 	memset(key, '.', sizeof(key));
 	sprintf(key, "%08x", request->key);
@@ -165,12 +132,8 @@ static void play_request(const struct request *request, double stretch, unsigned
 
 		if (belt)
 			belt_advance(&peers[number], request->time);
-		start = now_ns();
 		do_request(&peers[number], request, key, belt ? request->ttl : ttl);
-		peers[number].ns += now_ns() - start;
 	}
-	measure_floor(peers[BELT].fd);
-	floor_ns += measure_floor(peers[BELT].fd);
 }
 
 static void sleep_until(uint64_t due)
@@ -305,25 +268,15 @@ static void sample(struct trace *trace, size_t wanted)
 	trace->count = kept;
 }
 
-static struct trace make_trace(char **args, size_t requests)
+static struct trace make_trace(const char *name, size_t requests)
 {
-	const struct workload *workload = workload_find(args[0]);
+	const struct workload *workload = workload_find(name);
 	struct trace trace;
-	FILE *file;
 
-	if (workload) {
-		trace = workload_make(workload, requests * SAMPLE, 1);
-	} else {
-		file = args[1] ? fopen(args[1], "r") : NULL;
-		if (!file || twitter_read(file, &trace))
-			die(args[0], "no such workload, or no trace");
-		fclose(file);
-		if (trace.count > requests * SAMPLE)
-			trace.count = requests * SAMPLE;
-	}
+	if (!workload)
+		die(name, "no such workload");
+	trace = workload_make(workload, requests * SAMPLE, 1);
 	sample(&trace, requests);
-	if (!trace.count)
-		die(args[0], "no requests");
 	return trace;
 }
 
@@ -357,26 +310,12 @@ static void print_misses(const char *name)
 	printf("\n");
 }
 
-/* @empty, @before: what each of them used, and its process had, at the beginning. */
-static void print_use(const char *name, const uint64_t *empty, const uint64_t *before)
+/* @empty: the bytes that each of them used at the beginning. */
+static void print_use(const char *name, const uint64_t *empty)
 {
 	printf("used %s", name);
 	for (int i = 0; i < PEERS; i++)
 		printf(" %.2f", (peers[i].ops->used(&peers[i]) - empty[i]) / MIB);
-	printf("\ngrown %s", name);
-	for (int i = 0; i < PEERS; i++)
-		if (i > BELT)
-			printf(" %.2f", (resident(&peers[i]) - before[i]) / MIB);
-		else
-			printf(" -");
-	putchar('\n');
-}
-
-static void print_cost(const char *name)
-{
-	printf("cost %s", name);
-	for (int i = 0; i < PEERS; i++)
-		printf(" %.1f", (double)peers[i].ns / floor_ns);
 	putchar('\n');
 	for (int i = 0; i < PEERS; i++)
 		if (peers[i].refused)
@@ -386,15 +325,15 @@ static void print_cost(const char *name)
 
 int main(int argc, char **argv)
 {
-	uint64_t empty[PEERS], before[PEERS] = { 0 }, longest = 1, bytes;
+	uint64_t empty[PEERS], longest = 1, bytes;
 	struct trace trace;
 
 	if (argc < 6) {
-		fprintf(stderr, "usage: play DIRECTORY BYTES REQUESTS PACE WORKLOAD [FILE]\n");
+		fprintf(stderr, "usage: play DIRECTORY BYTES REQUESTS PACE WORKLOAD\n");
 		return 2;
 	}
 	bytes = strtoull(argv[2], NULL, 10);
-	trace = make_trace(argv + 5, strtoull(argv[3], NULL, 10));
+	trace = make_trace(argv[5], strtoull(argv[3], NULL, 10));
 	if (!enlarge(&trace, bytes)) {
 		fprintf(stderr, "play: %s: left out: its data take less than 1/%d of the memory; "
 			"play more REQUESTS\n", argv[5], FACTOR_MAX / PORTION);
@@ -404,16 +343,13 @@ int main(int argc, char **argv)
 		if (trace.requests[i].ttl > longest)
 			longest = trace.requests[i].ttl;
 	open_peers(argv[1], bytes, longest);
-	for (int i = 0; i < PEERS; i++) {
+	for (int i = 0; i < PEERS; i++)
 		empty[i] = peers[i].ops->used(&peers[i]);
-		before[i] = resident(&peers[i]);
-	}
 	print_titles();
 	print_trace(argv[5], &trace);
 	play_trace(argv[5], &trace, strtoul(argv[4], NULL, 10));
 	print_misses(argv[5]);
-	print_use(argv[5], empty, before);
-	print_cost(argv[5]);
+	print_use(argv[5], empty);
 	trace_free(&trace);
 	return 0;
 }

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # run.sh [WORKLOAD]... - play workloads on belts, memcached and Redis with the same memory, in a
-# guest, and print shares of gets that miss, memory in use, and costs. tests/bench/cache/workload.c has
+# guest, and print shares of gets that miss, and memory in use. tests/bench/cache/workload.c has
 # the workloads; by default those of docs/performance.md.
 #
 #	PEERS=sid	beside the servers of Debian's unstable, not those of this machine's release
-#	TRACE=FILE	play a trace in the format of twitter/cache-trace
 #	MEGABYTES=N	memory of each cache (4)
 #	REQUESTS=N	requests of a workload, about so many (10000)
 #	PACE=N		least microseconds for a request, in which all caches handle it (1500)
@@ -20,13 +19,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 make -s -C "$top/tests" cache PEERS="${PEERS-}"
-rm -f "$payload/trace.csv"
-if [ -n "${TRACE:-}" ]; then
-	cp "$TRACE" "$payload/trace.csv"
-	set -- trace
-elif [ $# = 0 ]; then
+[ $# != 0 ] ||
 	set -- zipf-0.8 zipf-1.0 zipf-1.0-4 zipf-1.2 scan scan-4 shift shift-4 cluster-12
-fi
 
 # The lines of the guest go to a file. Lines on stderr show how far it is.
 {
@@ -68,12 +62,10 @@ table() {
 
 table misses peers "Share of gets that miss"
 table used peers "MiB in use, as the cache counts them, less those of an empty one"
-table grown peers "MiB of memory that the process has got"
-table cost peers "Time of a request, as a multiple of an ioctl that returns at once"
 echo
 awk '$1 == "trace" { requests[$2] = $3; keys[$2] = $4 }
 $1 == "wall" {
 	printf "%s: %d requests of %d keys took %d s; lives of servers were wrong by up to %d %%\n",
 		$2, requests[$2], keys[$2], $3, $4
 }' "$work/output"
-grep -v -E '^(titles|trace|misses|used|grown|cost|wall) ' "$work/output" || true
+grep -v -E '^(titles|trace|misses|used|wall) ' "$work/output" || true

@@ -99,14 +99,3 @@ void stream_skip(struct stream *stream, size_t bytes)
 		receive(stream);
 	}
 }
-
-/* The process at the other end. */
-pid_t stream_server(const struct stream *stream)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	if (getsockopt(stream->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
-		die("SO_PEERCRED", strerror(errno));
-	return peer.pid;
-}

@@ -25,6 +25,5 @@ void stream_open(struct stream *stream, const char *path);
 void stream_send(struct stream *stream, struct iovec *parts, int count);
 const char *stream_line(struct stream *stream);
 void stream_skip(struct stream *stream, size_t bytes);
-pid_t stream_server(const struct stream *stream);
 
 #endif /* _STREAM_H */
