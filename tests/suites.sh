@@ -1045,7 +1045,8 @@ suite_newest_redis() (
 	newest_dialogues valkey /engines/valkey
 	ENTER_ROOT=$root one newest/redis newest $built/serve python3 tests/newest/clients.t redis $modules
 	payload=$payload-newest-redis
-	guest newest-redis "--memory 3072" SERVERS=hbserve tests/newest/redis_belts.t "tests/newest/clients.t redis $modules"
+	[ "$listing" ] || cp -r "$top/.cache/build/newest/results" "$payload/tests/newest"
+	guest newest-redis "--memory 3072" HBSERVE=hbserve tests/newest/redis_belts.t "tests/newest/clients.t redis $modules"
 	# shellcheck disable=SC2016 # dpkg-query's format
 	[ "$listing" ] || newest "" dpkg-query -W -f '# figure: ${Package} ${Version}\n' redis-server valkey-server
 )

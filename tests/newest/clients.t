@@ -4,9 +4,8 @@
 with that server.
 
 Each program of FOLDER, which is clients/ or redis/, makes calls of one client on a server, and prints a line for each:
-NAME: RESULT. The file beside it has these lines, as the newest server gives them. Where the results differ, the file
-has two lines, the first one for memcached or Redis and the second one for hbserve, behind a remark that gives the
-reason:
+NAME: RESULT. Those with memcached or Redis are what hbserve has to give. Where hbserve gives others, a file beside the
+program has first the lines of that server and then those of hbserve, behind a remark that gives the reason:
 
     # differs: TEXT
     m| NAME: RESULT
@@ -17,7 +16,8 @@ that sends other ones is noticed.
 
 MODULES is the directory with the modules of Node.js. The script runs in enter.sh's root directory, with hbserve-fake
 for hbserve, with clients of memcached in a network namespace of its own. With a NAME, only programs of this name run.
-In a guest, where SERVERS is "hbserve", they run with that alone, on belts.
+In a guest, where HBSERVE is "hbserve", they run with that, on belts, and results/ has the lines of the other server
+from a run outside, which has written them to RESULTS.
 """
 
 import difflib
@@ -37,10 +37,13 @@ sys.path.insert(0, f'{OURS}/../serve')
 from serve import DIRECTORY, Server, equal, finish, make_belt, result, true
 from watch import Watch
 
+RESULTS = f'{OURS}/../../.cache/build/newest/results'
 PORT = 11211
 # Programs of Go are compiled already, and found by PATH.
 INTERPRETERS = {'.go': None, '.mjs': 'node', '.php': 'php', '.py': 'python3', '.rb': 'ruby', '.sh': 'sh'}
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+# A line of a program that does not know its client, or has ended before its end.
+BROKEN = re.compile(r'^status |\b(Type|Reference|Syntax|Name|Attribute|Import|Module|NoMethod|Load)\w*Error\b|Call to undef')
 # Scripts that these clients send and hbserve refuses.
 REFUSED = {
     'e0e1f9fabfc9d4800c877a703b823ac0578ff8db': 'return 1',
@@ -57,24 +60,35 @@ def raise_loopback():
         fcntl.ioctl(one, SIOCSIFFLAGS, struct.pack('16sH14x', b'lo', IFF_UP))
 
 
-def read_expected(path):
-    """The lines of a file: those of the server, by its first letter, and those of hbserve."""
-    lines = {'m': [], 'r': [], 'h': []}
-    has_reason = False
+def read_differences(path):
+    """The differences that a file has, in their order: lines of the server, and those of hbserve in their place."""
+    differences, reason, last = [], '', ''
+    if not os.path.exists(path):
+        return []
     with open(path, encoding='utf-8') as file:
         for line in file.read().splitlines():
-            if line.startswith('#'):
-                has_reason = has_reason or line.startswith('# differs: ')
+            if line.startswith('# differs: ') or not line:
+                reason = line
             elif line[:3] in ('m| ', 'r| ', 'h| '):
-                if not has_reason:
+                if not reason:
                     raise RuntimeError(f'{path} gives no reason for a difference: {line}')
-                lines[line[0]].append(line[3:])
-            else:
-                has_reason = False
-                if line:
-                    for found in lines.values():
-                        found.append(line)
-    return lines
+                if line[0] != 'h' and last[:1] in ('', '#', 'h'):
+                    differences.append(([], []))
+                differences[-1][line[0] == 'h'].append(line[3:])
+            last = line
+    return differences
+
+
+def expect(path, lines):
+    """The lines that hbserve has to give, by those of the server and the differences in a file."""
+    wanted, at = list(lines), 0
+    for old, new in read_differences(path):
+        places = [i for i in range(at, len(wanted)) if wanted[i:i + len(old)] == old]
+        if not places:
+            return [f'{path}: the server does not give {old}']
+        wanted[places[0]:places[0] + len(old)] = new
+        at = places[0] + len(new)
+    return wanted
 
 
 def calls(path, socket_path):
@@ -113,9 +127,10 @@ def knows(server, digest):
 
 os.environ['FAKE_GRACE_MS'] = '60000'
 folder, modules, *names = sys.argv[1:]
-servers = os.environ.get('SERVERS', f'{"redis-server" if folder == "redis" else "memcached"} hbserve-fake').split()
+ours = os.environ.get('HBSERVE', 'hbserve-fake')
+theirs = 'redis-server' if folder == 'redis' else 'memcached'
 seen, known = set(), set()
-in_guest = 'hbserve' in servers
+in_guest = ours == 'hbserve'
 for belt in ('main', 'limits') if in_guest else ():
     make_belt(belt, '--ttl', '5m')('resume')
 if folder == 'clients' or in_guest:
@@ -127,21 +142,31 @@ for program in sorted(glob.glob(f'{programs}/*')):
     name, kind = os.path.splitext(os.path.basename(program))
     if kind not in INTERPRETERS or name == 'show' or (names and name not in names):
         continue
-    expected = read_expected(f'{programs}/{name}.txt')
-    for server_name in servers:
+    results = []
+    if in_guest:
+        with open(f'{OURS}/results/{name}', encoding='utf-8') as file:
+            results.append(file.read().split('\n')[:-1])
+    for server_name in (ours,) if in_guest else (theirs, ours):
         server = start(server_name, is_by_port=kind == '.mjs')
         watch = Watch(server.path) if folder == 'redis' and server_name == 'hbserve-fake' else server
         found = calls(program, watch.path)
-        differs = list(difflib.unified_diff(expected[server_name[0]], found, 'expected', 'found', n=0, lineterm=''))
-        result(f'{name}: {len(found)} results with {server_name} are as expected', '\n'.join(differs))
-        true(f'{name}: there are results with {server_name}', found)
+        results.append(found)
+        true(f'{name}: with {server_name}, there are results, and the program itself has no error',
+             found and not any(BROKEN.search(line) for line in found), '\n'.join(found))
         if watch != server:
             seen |= watch.seen
             known |= {digest for digest in watch.seen if knows(server, digest)}
-        if server_name.startswith('hbserve'):
+        if server_name == ours:
             server.stop(name)
         else:
             server.kill()
+    if not in_guest:
+        os.makedirs(RESULTS, exist_ok=True)
+        with open(f'{RESULTS}/{name}', 'w', encoding='utf-8') as file:
+            file.write('\n'.join(results[0]) + '\n')
+    wanted = expect(f'{programs}/{name}.txt', results[0])
+    differs = list(difflib.unified_diff(wanted, results[1], theirs, ours, n=0, lineterm=''))
+    result(f'{name}: {len(wanted)} results with {ours} are those with {theirs}', '\n'.join(differs))
 if seen and not names:
     with open(f'{OURS}/../../tools/serve/redis/script.c', encoding='utf-8') as file:
         listed = set(re.findall('"([0-9a-f]{40})"', file.read()))
