@@ -518,18 +518,17 @@ crowd() {
 	shift 4
 	guest "$crowded" "--cpus $processors $crowd_options" \
 		"life/machine_test $processors $expected" "life/hotplug_test $SEED" \
-		"stress $SEED" "churn $SEED" "lockstress $SEED" "origin $SEED" \
+		"churn $SEED" "lockstress $SEED" "origin $SEED" \
 		"threads $SEED 2" device/race_test device/bound_test "$@"
 }
 
 suite_stress() {
 	[ "$size" = full ] || {
 		# Without hotplug_test: 6.12 warns of a processor that still has a task when it goes offline.
-		guest stress "--cpus 4" "stress $SEED" "churn $SEED" "lockstress $SEED" "origin $SEED"
+		guest stress "--cpus 4" "churn $SEED" "lockstress $SEED" "origin $SEED"
 		return
 	}
-	crowd stress 4 "" "" "stress $((SEED + 1))" "stress $((SEED + 2))" \
-		"churn $((SEED + 1))" "lockstress $((SEED + 1))" "origin $((SEED + 1))"
+	crowd stress 4 "" "" "churn $((SEED + 1))" "lockstress $((SEED + 1))" "origin $((SEED + 1))"
 }
 
 suite_machines() {
@@ -569,12 +568,11 @@ suite_clang() (
 
 suite_history() {
 	[ "$size" = full ] || {
-		guest history "" "history $SEED 200k" "threads $SEED 2 window" "newest $SEED 2"
+		guest history "" "history $SEED 200k" "threads $SEED 2 window"
 		return
 	}
-	guest history "" "history $SEED 1" "history $((SEED + 1)) 2" "threads $SEED 10" \
-		"newest $SEED 10"
-	guest history-four "--cpus 4" "threads $((SEED + 1)) 10 window" "newest $((SEED + 1)) 10"
+	guest history "" "history $SEED 1" "history $((SEED + 1)) 2" "threads $SEED 10"
+	guest history-four "--cpus 4" "threads $((SEED + 1)) 10 window"
 }
 
 # use_modules SUITE DIRECTORY - give the next guests the modules of DIRECTORY, in a payload of the
@@ -606,9 +604,9 @@ on_checked() {
 	shift 3
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	on_device "$checked" "--memory 2048 $options" SCALE=5 "$@" "life/machine_test 2" $examples \
-		"stress $SEED $operations" "churn $SEED $operations" \
+		"churn $SEED $operations" \
 		"lockstress $SEED $((operations / 4))" "origin $SEED $((operations / 4))" \
-		"newest $SEED 2" client_test \
+		"threads $SEED 1 window" client_test \
 		$(programs "") $(programs -32 argument_test service_test)
 }
 
@@ -635,8 +633,8 @@ racing='ack_test belt_test bound_test event_test limit_test lockwait_test memory
 suite_kcsan() (
 	use_kernel kcsan kcsan || exit
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
-	guest kcsan "--memory 2048" SCALE=5 "life/machine_test 2" "stress $SEED 8000" "churn $SEED 8000" \
-		"lockstress $SEED 2000" "origin $SEED 2000" "threads $SEED 2 window" "newest $SEED 2" \
+	guest kcsan "--memory 2048" SCALE=5 "life/machine_test 2" "churn $SEED 8000" \
+		"lockstress $SEED 2000" "origin $SEED 2000" "threads $SEED 2 window" \
 		$(programs "" $racing)
 )
 
@@ -1068,9 +1066,8 @@ suite_device_full() {
 on_other() {
 	# shellcheck disable=SC2046 # names without spaces
 	guest "$1" "$2" SCALE=20 "tests/device/machine.t $3 $4 $5" $(programs "") client_test kept_test \
-		"stress $SEED 8000" "churn $SEED 8000" "lockstress $SEED 2000" \
-		"origin $SEED 2000" \
-		"history $SEED 1" "threads $SEED 2" "newest $SEED 2" tests/device/module.t
+		"churn $SEED 8000" "lockstress $SEED 2000" "origin $SEED 2000" \
+		"history $SEED 1" "threads $SEED 2" tests/device/module.t
 }
 
 # use_build SUITE KERNEL COMMAND... - give the next guests the modules that COMMAND builds, and test

@@ -10,8 +10,9 @@
  * history of each key is checked. The threads share only a counter, which orders their moments.
  *
  * Where the belt has a window, gets look there first, and all threads also change the belt as a
- * whole: they clear it, and give it other windows. Where belt time goes on, all threads halt it,
- * move it, and change whether gets renew; an entry may then expire at any moment.
+ * whole: they clear it, and give it other windows and numbers of buckets. Where belt time goes on,
+ * all threads halt it, move it, and change whether gets renew; an entry may then expire at any
+ * moment.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -209,6 +210,9 @@ static int do_other(const struct worker *worker, const struct act *act)
 		return set_belt(worker->fd, (struct hashbelt_settings){
 			.fields = HASHBELT_SET_WINDOW,
 			.window_bytes = act->value / 16 % 3 * HASHBELT_WINDOW_MIN });
+	if (which == 1)
+		return set_belt(worker->fd, (struct hashbelt_settings){
+			.fields = HASHBELT_SET_BUCKETS, .buckets = 2 + act->value / 16 });
 	if (!mode->runs || which < 4)
 		return call(worker->fd, HASHBELT_IOC_HALT, NULL);
 	if (which < 10)

@@ -27,7 +27,7 @@ static void a_get_takes_no_lock(struct kunit *test)
 	spin_unlock(&shard->lock);
 }
 
-/* Guarantee 8; tests/stress/stress.c has the race itself, on two CPUs */
+/* Guarantee 8; tests/history/threads.c has the race itself, on two CPUs */
 static void a_refreshed_entry_stays_and_a_get_past_the_deadline_is_a_miss(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);

@@ -254,7 +254,7 @@ stage_guest() {
 everything() {
 	(cd "$tree/.cache/build/payload/device" && printf '%s\n' ./*_test | sed 's|./||')
 	echo trace.t "$counted" memory/behind_test memory/cgroup_test memory/wipe_test memory/allocator_test \
-		churn:1:8000 lockstress:1:2000 stress:1:8000 module.t
+		churn:1:8000 lockstress:1:2000 module.t
 }
 
 stage_device() {
@@ -266,7 +266,7 @@ stage_debug() {
 	"$tree/tests/module.sh" debug "$tree/.cache/build/module-debug" >"$log" 2>&1 || return
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	guest "--memory 1536 --image $debug" "$tree/.cache/build/module-debug" "SCALE=1 LEAKS=yes FIRST=yes" \
-		stress:1:2000 churn:1:1000 $(places $checked)
+		churn:1:1000 $(places $checked)
 }
 
 # Each allocation and each copy fails: no other suite runs the code that undoes a call then.
