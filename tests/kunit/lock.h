@@ -17,17 +17,6 @@ static inline void set_policy(struct hashbelt_belt *belt, u32 policy)
 	       HASHBELT_SET_POLICY);
 }
 
-/* Evicts the locks nearest their ends. The belt is not pinned meanwhile, or it would evict none. */
-static inline unsigned int evict_some(struct hashbelt_belt *belt, unsigned int most)
-{
-	unsigned int done;
-
-	set_policy(belt, HASHBELT_EVICT);
-	done = hb_evict(belt, HASHBELT_EVICTED, most);
-	set_policy(belt, HASHBELT_PINNED);
-	return done;
-}
-
 static inline int renew_as(struct hashbelt_belt *belt, unsigned int key, char owner, u64 ttl_ms,
 			   struct hashbelt_lock *lock)
 {

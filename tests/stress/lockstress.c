@@ -4,15 +4,12 @@
  *
  *	lockstress [SEED [GRANTS]]
  *
- * Three parts, one after the other, of about GRANTS grants each:
+ * Two parts, one after the other, of about GRANTS grants each:
  *
  * count	Processes add to a plain variable under a bound lock. Belt time is halted, so
  *		the lease does not end. The processes are killed at each point of enum point
  *		and elsewhere. Each writes down its addition before it makes it, so the sum
  *		counts the additions of killed processes as well: none is lost.
- * fence	Leases end before their owners unlock. A store accepts a write if no read or
- *		write had a larger token. So no late write is accepted, and the value is the
- *		number of accepted writes.
  * race		Unlock, expiry, close, release, clear, renewal, waiting and kills run at
  *		once. The end of each grant is reported once, and no process waits for ever.
  */
@@ -32,7 +29,6 @@
 #define BUFFER		65536
 
 #define COUNT_BELT	"lockstress-count"
-#define FENCE_BELT	"lockstress-fence"
 #define RACE_BELT	"lockstress-race"
 
 /* Points at which a worker kills itself; ANYWHERE: it was killed by another process. */
@@ -57,26 +53,6 @@ struct life {
 };
 
 /**
- * struct store - a store that the lock of the part "fence" guards
- * @mutex:	protects all members below
- * @highest:	largest token of a read
- * @value:	stored value
- * @accepted:	number of accepted writes
- * @rejected:	number of refused reads and writes
- * @last:	token of the last accepted write
- * @disorder:	number of accepted writes whose token was not larger than @last
- */
-struct store {
-	pthread_mutex_t mutex;
-	uint64_t highest;
-	uint64_t value;
-	uint64_t accepted;
-	uint64_t rejected;
-	uint64_t last;
-	uint64_t disorder;
-};
-
-/**
  * struct shared - memory that all processes share
  * @wrong:	number of impossible results
  * @stop:	race: tells the processes to end
@@ -84,7 +60,6 @@ struct store {
  * @seen:	race: for each lock, the largest token that a process has got
  * @value:	count: the plain variable
  * @lives:	count: the processes that add to it
- * @store:	fence: the store
  * @journal:	count: for each value of the variable, the token with which it was replaced
  */
 struct shared {
@@ -94,7 +69,6 @@ struct shared {
 	uint64_t seen[NAMES];
 	volatile uint64_t value;
 	struct life lives[LIVES];
-	struct store store;
 	volatile uint64_t journal[];
 };
 
@@ -235,141 +209,6 @@ static int count_part(void)
 	failed += report(killed_everywhere(), "count: processes kill themselves at every point");
 	info = end_belt(belt, COUNT_BELT);
 	return failed + report(!info.locks && !info.entries, "count: no lock and no entry is left");
-}
-
-/* fence: leases that are over */
-
-/* Reads the value; returns 0 if a read had a larger token. */
-static int store_read(uint64_t token, uint64_t *value)
-{
-	struct store *store = &shared->store;
-	int good;
-
-	pthread_mutex_lock(&store->mutex);
-	good = token >= store->highest;
-	if (good)
-		store->highest = token;
-	store->rejected += !good;
-	*value = store->value;
-	pthread_mutex_unlock(&store->mutex);
-	return good;
-}
-
-static int store_write(uint64_t token, uint64_t value)
-{
-	struct store *store = &shared->store;
-	int good;
-
-	pthread_mutex_lock(&store->mutex);
-	good = token >= store->highest;
-	if (good) {
-		store->value = value;
-		store->accepted++;
-		store->disorder += token <= store->last;
-		store->last = token;
-	}
-	store->rejected += !good;
-	pthread_mutex_unlock(&store->mutex);
-	return good;
-}
-
-/* No owner is rejected while it holds the lock. */
-static void check_rejected(struct hashbelt *belt, unsigned int life, uint64_t token)
-{
-	struct hashbelt_lock lock = { 0 };
-	unsigned int owner = ~0u;
-	size_t len = sizeof(owner);
-	int err = hashbelt_holder(belt, "variable", 8, &owner, &len, &lock);
-
-	if (!err && owner == life && lock.token == token)
-		wrong("the store refused the present owner, with token %llu",
-		      (unsigned long long)token);
-}
-
-/* Delays a writer, one of 8 until another process has read with a larger token. */
-static void think(uint64_t token, uint64_t random)
-{
-	unsigned int tries;
-
-	random_delay(random);
-	if (random >> 16 & 7)
-		return;
-	for (tries = 0; tries < 200; tries++) {
-		if (__atomic_load_n(&shared->store.highest, __ATOMIC_RELAXED) > token)
-			return;
-		usleep(100);
-	}
-}
-
-static void fence_work(unsigned int life)
-{
-	uint64_t random = seed_of(2000 + life), last = 0, value, i;
-	struct hashbelt_lock lock;
-	struct hashbelt *belt = open_belt(FENCE_BELT);
-	int err;
-
-	for (i = 0; i < grants / WORKERS / 4; i++) {
-		lock = (struct hashbelt_lock){
-			.ttl_ms = 1 + next_random(&random) % 5,
-			.wait_ms = HASHBELT_TTL_NEVER,
-		};
-		err = hashbelt_lock(belt, "variable", 8, &life, sizeof(life), &lock);
-		if (err || lock.token <= last)
-			wrong("lock: %s, token %llu after %llu", strerror(-err),
-			      lock.token, (unsigned long long)last);
-		last = lock.token;
-		if (store_read(last, &value)) {
-			think(last, next_random(&random));
-			if (!store_write(last, value + 1))
-				check_rejected(belt, life, last);
-		} else {
-			check_rejected(belt, life, last);
-		}
-		err = hashbelt_unlock(belt, "variable", 8, &life, sizeof(life));
-		if (err && err != -ENOENT && err != -EACCES)
-			wrong("unlock: %s", strerror(-err));
-	}
-	hashbelt_close(belt);
-}
-
-static void make_mutex(pthread_mutex_t *mutex)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
-static int fence_part(void)
-{
-	struct hashbelt *belt = make_locks(FENCE_BELT, (struct hashbelt_settings){ 0 });
-	int failed;
-	const struct store *store = &shared->store;
-	uint64_t random = seed_of(3000);
-	time_t end = time(NULL) + TIMEOUT_S;
-	struct hashbelt_info info;
-
-	make_mutex(&shared->store.mutex);
-	begin(fence_work);
-	while (alive() && time(NULL) < end) {
-		reap(NULL);
-		hashbelt_advance(belt, next_random(&random) % 4);
-		usleep(next_random(&random) % 500);
-	}
-	failed = report(!kill_all(), "fence: no process is left waiting");
-	printf("# %llu writes accepted, %llu refused\n", (unsigned long long)store->accepted,
-	       (unsigned long long)store->rejected);
-	failed += report(store->accepted && store->rejected > grants / 100,
-			 "fence: writes are accepted, and more than one of 100 grants is refused");
-	failed += report(store->value == store->accepted,
-			 "fence: no accepted write is lost to a late one");
-	failed += report(!store->disorder,
-			 "fence: accepted writes are in the order of their tokens");
-	hashbelt_advance(belt, 2 * TTL);
-	info = end_belt(belt, FENCE_BELT);
-	return failed + report(!info.locks && !info.entries, "fence: no lock and no entry is left");
 }
 
 /* race: everything at once */
@@ -645,7 +484,6 @@ int main(int argc, char **argv)
 	failures = &shared->wrong;
 	before = used_bytes();
 	failed = count_part();
-	failed += fence_part();
 	failed += race_part();
 	failed += report(is_used_at_last(before),
 			 "used_bytes returns to what it was before the test");
