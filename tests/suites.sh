@@ -201,7 +201,7 @@ on_device() {
 }
 
 # The programs that --quick runs, at small sizes, unless ONLY selects others.
-brief='entry_test event_test belt_test lock_test request_test set_test scan_test full_test race_test'
+brief='entry_test event_test belt_test lock_test request_test set_test scan_test batch_test race_test'
 
 # Programs of other suites that find mistakes in eviction, in the accounting of memory, and in what
 # several tasks do at once, and that are quick at small sizes.

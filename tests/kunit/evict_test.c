@@ -5,6 +5,9 @@
  *
  * Hostile user: leaves no memory for a larger index; result: a chain has 64 entries on average at
  * most.
+ *
+ * Hostile user: fills its account with belts in which nothing has expired; result: a put at the
+ * limit takes what has expired in one of 200 belts, and nothing from the others.
  */
 #include <kunit/test.h>
 #include <linux/kthread.h>
@@ -558,6 +561,7 @@ static void at_the_account_limit_other_belts_give_up_what_has_expired(struct kun
 		KUNIT_EXPECT_EQ(test, entries_of(full), 100ULL);
 		hb_memory_account_limit(U64_MAX);
 	}
+	KUNIT_EXPECT_EQ(test, entries_of(others[1]), 1ULL);
 	KUNIT_EXPECT_EQ(test, account->kin.count, (unsigned int)BELTS + 1);
 	destroy_others(others, BELTS);
 	KUNIT_EXPECT_EQ(test, account->kin.count, 1u);
