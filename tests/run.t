@@ -43,7 +43,7 @@ processes() {
 ended() {
 	rm -rf "$TEST_LOGS"
 	# A process in the background ignores SIGINT, unless it is told otherwise.
-	ONLY=storm_test env --default-signal=INT "$tests/run.sh" device >"$log" 2>&1 &
+	ONLY=race_test env --default-signal=INT "$tests/run.sh" device >"$log" 2>&1 &
 	running=$!
 	until grep -aqs 'task [0-9a-f]* starts' "$TEST_LOGS/device/kernel.log"; do
 		kill -0 "$running" 2>/dev/null || break

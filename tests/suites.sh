@@ -613,7 +613,7 @@ on_checked() {
 # kmemleak makes an allocation several times slower, so leaks are searched for in a separate guest,
 # at the smallest sizes: code that leaks does so at its first run. These programs make every call of
 # the device; kunit finds leaks of the core, and fault finds those of error paths.
-leaking='ack_test argument_test batch_test belt_test entry_test lock_test parameter_test queue_test
+leaking='ack_test argument_test batch_test belt_test entry_test lock_test parameter_test readv_test
 	request_test rights_test scan_test service_test set_test wait_test'
 
 suite_debug() (
@@ -627,8 +627,8 @@ suite_debug() (
 )
 
 # Programs with several tasks.
-racing='ack_test belt_test bound_test event_test limit_test lockwait_test memory_test queue_test
-	poll_test race_test reader_test request_wait_test set_test storm_test wait_test'
+racing='ack_test belt_test bound_test event_test limit_test lockwait_test memory_test readv_test
+	poll_test race_test reader_test request_wait_test set_test wait_test'
 
 suite_kcsan() (
 	use_kernel kcsan kcsan || exit
@@ -822,7 +822,7 @@ suite_build() {
 
 # Programs that use what differs between kernels: the shrinker and accounting, timers, waiting,
 # files and their polling, copies of user memory, trace points.
-differing='entry_test memory_test storm_test belt_test event_test lockwait_test argument_test'
+differing='entry_test memory_test ack_test belt_test event_test lockwait_test argument_test'
 
 # use_debian NAME DEBIAN - run the next guests on the kernel of another suite of Debian, with a payload of
 # their own.

@@ -4,8 +4,9 @@
  *
  * A descriptor that watches with HASHBELT_WATCH_ACK holds the events that it reads until it
  * acknowledges them. Events without acknowledgment are requeued when the descriptor is closed or
- * bound to another belt: returned_test. All the ways in which a descriptor ends are in bound_test,
- * readers that are killed at any moment in storm_test.
+ * bound to another belt, in order: tests/kunit/queue_test.c has all numbers of events. All the ways
+ * in which a descriptor ends are in bound_test, readers that close it at any moment in
+ * tests/stress/churn.c.
  */
 #define _GNU_SOURCE
 #include "events.h"
@@ -268,6 +269,60 @@ static void test_polled(void)
 	end_belt(belt);
 }
 
+/* A descriptor that is closed while DESTROY returns its events */
+
+#define HELD	scaled(8000)
+
+static int *held;	/* the closer holds its events and has polled; shared */
+
+/* Closes its descriptor some milliseconds after the belt is destroyed. */
+static int hold_and_close(void *arg)
+{
+	struct timespec delay = { .tv_nsec = (uintptr_t)arg * 1000000 };
+	size_t size = 1 << 20;
+	unsigned char *buffer = malloc(size);
+	struct hashbelt_info info = {};
+	int fd = open_named("closing");
+
+	set_blocking(fd, false);
+	watch(fd, HASHBELT_WATCH_ACK);
+	while (read_into(fd, buffer, size) > 0)
+		;
+	poll_now(fd);
+	__atomic_store_n(held, 1, __ATOMIC_SEQ_CST);
+	while (call(fd, HASHBELT_IOC_INFO, &info) != -EIDRM)
+		sched_yield();
+	nanosleep(&delay, NULL);
+	close(fd);
+	return 0;
+}
+
+/*
+ * DESTROY takes the session from the descriptor, and the events that it returns wake the tasks that
+ * poll it. KASAN and kmemleak see whether the descriptor is freed too early, or never.
+ */
+static void test_closing(void)
+{
+	unsigned int delay, wrong = 0;
+	pid_t closer;
+	int belt;
+
+	held = shared_memory(sizeof(*held));
+	for (delay = 0; delay < 10; delay += 2) {
+		belt = named_belt("closing", 0);
+		put_numbers(belt, 0, HELD, 1000);
+		advance(belt, 2000);
+		*held = 0;
+		closer = start(hold_and_close, (void *)(uintptr_t)delay);
+		while (!__atomic_load_n(held, __ATOMIC_SEQ_CST))
+			sched_yield();
+		wrong += destroy_belt(belt, "closing") != 0;
+		wrong += finish(closer) != 0;
+		close(belt);
+	}
+	is_int(wrong, 0, "a polled descriptor with events in flight is closed beside DESTROY");
+}
+
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
@@ -281,6 +336,7 @@ int main(void)
 	test_return_order();
 	test_rebound_mode();
 	test_destroyed(before);
+	test_closing();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

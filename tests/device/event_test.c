@@ -4,7 +4,7 @@
  *
  * Their contents byte for byte, and buffers that are too small or cannot be written. Which events
  * are reported, and in which order: tests/kunit/queue_test.c. Concurrent writers are in
- * queue_test, waiting, several readers and the end of a belt in wait_test.
+ * tests/stress/churn.c, waiting, several readers and the end of a belt in wait_test.
  */
 #define _GNU_SOURCE
 #include "events.h"
@@ -167,8 +167,8 @@ static void test_bad_buffers(__u32 flags, const char *mode)
 		is_errno(read_into(belt, bad_places[i].make(65536), 65536), EFAULT,
 			 "%s: EFAULT from read of events into a buffer %s",
 			 mode, bad_places[i].what);
-	is_int(info_of(belt).queued, 3,
-	       "%s: a read with EFAULT leaves all events in the queue", mode);
+	ok(info_of(belt).queued == 3 && info_of(belt).used_entries == 3,
+	   "%s: a read with EFAULT leaves all events in the queue, and charged", mode);
 	for (i = wrong = 0; i < event_size(1, 1); i++)
 		wrong += read_into(belt, before_hole(i), 65536) != -EFAULT;
 	ok(!wrong,
@@ -177,6 +177,27 @@ static void test_bad_buffers(__u32 flags, const char *mode)
 	   "%s: all events are read in order after reads with EFAULT", mode);
 	ok(ack(belt, 3) == (flags ? 0 : -ENOENT),
 	   "%s: ack needs HASHBELT_WATCH_ACK, also after reads with EFAULT", mode);
+	close(belt);
+}
+
+/* A loss is reported by the first read that succeeds. */
+static void test_untold(void)
+{
+	int belt = belt_of((struct hashbelt_settings){
+		.handler = HASHBELT_NOTIFY, .max_events = 10 });
+	struct stream stream = stream_of(belt, HASHBELT_EVENT_MAX);
+	const struct hashbelt_event *event;
+
+	set_blocking(belt, false);
+	queue_events(belt, 25);
+	is_errno(read_into(belt, unmapped(), 4096), EFAULT,
+		 "read into an unmapped buffer returns EFAULT where events were lost");
+	is_errno(read_into(belt, stream.buffer, 70), EMSGSIZE,
+		 "read into a buffer that is too small returns EMSGSIZE after a loss");
+	event = next_event(&stream);
+	ok(event && event->lost == 15 && event->sequence == 16,
+	   "a read after failed ones reports the loss");
+	free(stream.buffer);
 	close(belt);
 }
 
@@ -257,6 +278,7 @@ int main(void)
 	test_too_small();
 	test_bad_buffers(0, "without acknowledging");
 	test_bad_buffers(HASHBELT_WATCH_ACK, "acknowledging");
+	test_untold();
 	test_cut_buffer();
 	test_fresh_buffer();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");

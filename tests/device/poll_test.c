@@ -2,52 +2,13 @@
 /*
  * poll_test - each descriptor that is polled is told of each event, and of the end of its belt.
  *
- *	poll_test [DESCRIPTORS]
- *
- * life/polled_test.c counts what an event costs.
+ * life/polled_test.c has many descriptors, and counts what an event costs.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <time.h>
 
 #include "polled.h"
-
-#define IDLE_MAX	20000
-
-static unsigned int idle;
-
-/* Many descriptors */
-
-static void test_idle(void)
-{
-	struct polled polled = new_polled(idle);
-	int belt = named_belt("idle", 0);
-	unsigned int i;
-
-	add_polled(&polled, "idle", 1);
-	put_and_expire(belt, "key", "value");
-	is_int(count_told(&polled, 1), 1, "an event tells a descriptor in an epoll set");
-	put_and_expire(belt, "key", "value");
-	is_int(count_told(&polled, 1), 1, "a further event tells it again");
-	discard_events(belt);
-	add_polled(&polled, "idle", idle);
-	put_and_expire(belt, "key", "value");
-	is_int(count_told(&polled, idle), idle, "an event tells all %u descriptors", idle);
-	discard_events(belt);
-	put_and_expire(belt, "key", "value");
-	is_int(count_told(&polled, idle), idle, "a further event tells all %u descriptors", idle);
-	for (i = 0; i < idle; i += 2)
-		close(polled.fds[i]);
-	put_and_expire(belt, "key", "value");
-	is_int(count_told(&polled, idle / 2), idle / 2,
-	       "an event tells the other half when half of the descriptors are closed");
-	destroy_belt(belt, "idle");
-	is_int(count_told(&polled, idle / 2), idle / 2, "the end of the belt tells them all");
-	for (i = 1; i < idle; i += 2)
-		close(polled.fds[i]);
-	close_polled(&polled);
-	close(belt);
-}
 
 /* A descriptor that is bound to a belt while it is in an epoll set */
 
@@ -189,16 +150,14 @@ static void test_told(void)
 	close(belt);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	idle = argc > 1 ? (unsigned int)atoi(argv[1]) : scaled_from(2000, IDLE_MAX);
 	test_bound(0, "level-triggered");
 	test_bound(EPOLLET, "edge-triggered");
 	test_end();
 	test_told();
-	test_idle();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }

@@ -2,9 +2,9 @@
 /*
  * wait_test - readers that wait are woken, and each event goes to one reader.
  *
- * Waiting in read(2), poll(2) and epoll(7), by level and by edge; everything that ends a
- * wait; and several readers, on one descriptor and on several. A reader that is stuck in a
- * page fault delays no other reader.
+ * Waiting in read(2), poll(2) and epoll(7), by level and by edge; and everything that ends a wait.
+ * A reader that is stuck in a page fault delays no other reader. Several readers that all read:
+ * tests/stress/churn.c.
  *
  * Hostile user: stalls 1000 puts, 1000 gets and 200 reads of events in page faults.
  */
@@ -258,170 +258,6 @@ static void test_returned(void)
 	close(belt);
 }
 
-/* Many readers */
-
-#define READERS		4
-#define EVENTS_MAX	20000
-#define HANDED		500	/* queued one by one */
-/* note_event() counts a larger sequence as wrong; test_epollers() queues HANDED events. */
-#define EVENTS		scaled_from(HANDED, EVENTS_MAX)
-
-/**
- * struct ledger - what all readers have read; shared, counters atomic
- * @seen:	how often each sequence was read
- * @read:	the number of events
- * @bad:	wrong events
- */
-struct ledger {
-	unsigned int read;
-	unsigned int bad;
-	unsigned char seen[EVENTS_MAX + 1];
-};
-
-static struct ledger *ledger;
-
-static unsigned int events_read(void)
-{
-	return __atomic_load_n(&ledger->read, __ATOMIC_ACQUIRE);
-}
-
-static void note_event(const struct hashbelt_event *event, __u64 *last)
-{
-	if (event->sequence > EVENTS || event->lost ||
-	    __atomic_fetch_add(&ledger->seen[event->sequence], 1, __ATOMIC_RELAXED) ||
-	    event->sequence <= *last)
-		__atomic_fetch_add(&ledger->bad, 1, __ATOMIC_RELAXED);
-	*last = event->sequence;
-	__atomic_fetch_add(&ledger->read, 1, __ATOMIC_RELEASE);
-}
-
-/* Reads and waits until the belt is destroyed. */
-static int read_to_the_end(void *arg)
-{
-	struct stream stream = stream_of(*(int *)arg, 1024);
-	const struct hashbelt_event *event;
-	__u64 last = 0;
-
-	while ((event = next_event(&stream)))
-		note_event(event, &last);
-	return stream.err != -EIDRM;
-}
-
-static bool all_read(void *arg)
-{
-	return events_read() >= *(unsigned int *)arg;
-}
-
-static void check_ledger(unsigned int events, const char *who)
-{
-	unsigned int i, once = 0;
-
-	for (i = 1; i <= events; i++)
-		once += ledger->seen[i] == 1;
-	is_int(once, events, "%s: each event is read by exactly one reader", who);
-	ok(!ledger->bad && events_read() == events,
-	   "%s: each reader reads in order, and nothing but the events made", who);
-	memset(ledger, 0, sizeof(*ledger));
-}
-
-/* Half of the events are expiries by time, half by an expire call, while the readers read. */
-static void make_events(int belt)
-{
-	unsigned int i, want = EVENTS;
-	char key[16];
-
-	for (i = 0; i < EVENTS / 2; i++) {
-		snprintf(key, sizeof(key), "%u", i);
-		put_text(belt, key, key, 0);
-	}
-	advance(belt, 2 * TTL);
-	for (; i < EVENTS; i++) {
-		snprintf(key, sizeof(key), "%u", i);
-		put_and_expire(belt, key, key);
-	}
-	at_last(all_read, &want);
-}
-
-static void test_processes(void)
-{
-	int belt = named_belt("shared", 0), fds[READERS], i, wrong = 0;
-	pid_t children[READERS];
-
-	for (i = 0; i < READERS; i++) {
-		/* Two readers have a descriptor of their own, two share one. */
-		fds[i] = i < 3 ? open_named("shared") : fds[2];
-		set_blocking(fds[i], true);
-		children[i] = start(read_to_the_end, &fds[i]);
-	}
-	make_events(belt);
-	destroy_belt(belt, "shared");
-	for (i = 0; i < READERS; i++)
-		wrong += finish(children[i]);
-	is_int(wrong, 0, "processes read until the belt is destroyed");
-	check_ledger(EVENTS, "several processes");
-	for (i = 0; i < 3; i++)
-		close(fds[i]);
-	close(belt);
-}
-
-/**
- * struct poller - a process that waits in epoll_wait(2), then reads all events
- * @fd:		the descriptor; does not block
- * @flags:	of the epoll
- */
-struct poller {
-	int fd;
-	__u32 flags;
-};
-
-static int epoll_to_the_end(void *arg)
-{
-	struct poller *poller = arg;
-	struct stream stream = stream_of(poller->fd, 1024);
-	int epoll = new_epoll(poller->fd, EPOLLIN | poller->flags);
-	const struct hashbelt_event *event;
-	struct epoll_event ready;
-	__u64 last = 0;
-
-	while (stream.err != -EIDRM) {
-		if (epoll_wait(epoll, &ready, 1, -1) < 0 && errno != EINTR)
-			return 1;
-		while ((event = next_event(&stream)))
-			note_event(event, &last);
-	}
-	return 0;
-}
-
-/* Queues one event at a time, so each has to wake a reader. */
-static void test_epollers(__u32 flags, const char *name)
-{
-	int belt = named_belt("shared", 0), i, wrong = 0, late = 0;
-	struct poller poller = { .fd = open_named("shared"), .flags = flags };
-	pid_t children[READERS];
-	unsigned int n;
-
-	for (i = 0; i < READERS; i++) {
-		children[i] = start(epoll_to_the_end, &poller);
-		await_sleep(children[i], CALL_EPOLL_WAIT);
-	}
-	for (n = 1; n <= HANDED && !late; n++) {
-		put_and_expire(belt, "key", "value");
-		late += !at_last(all_read, &n);
-	}
-	is_int(late, 0, "%s: each event wakes a reader", name);
-	destroy_belt(belt, "shared");
-	for (i = 0; i < READERS; i++) {
-		if (wrong)
-			kill_and_wait(children[i]);
-		else
-			wrong += finish(children[i]);
-	}
-	is_int(wrong, 0, "%s: destroying the belt wakes all readers", name);
-	check_ledger(HANDED, name);
-	close(poller.fd);
-	close(belt);
-}
-
 /* Readers that are stuck in page faults */
 
 #define STUCK	scaled_from(10, 100)
@@ -490,7 +326,6 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	ledger = shared_memory(sizeof(*ledger));
 	test_no_wait();
 	test_wakers();
 	test_enders();
@@ -501,11 +336,6 @@ int main(void)
 	test_epoll_rebound(EPOLLET, "by edge");
 	test_epoll_rebound(EPOLLEXCLUSIVE, "exclusively");
 	test_returned();
-	test_processes();
-	test_epollers(0, "epoll by level");
-	test_epollers(EPOLLET, "epoll by edge");
-	test_epollers(EPOLLEXCLUSIVE, "epoll exclusively");
-	test_epollers(EPOLLET | EPOLLEXCLUSIVE, "epoll exclusively, by edge");
 	test_stuck(0, "without acknowledging");
 	test_stuck(HASHBELT_WATCH_ACK, "acknowledging");
 	test_watch();
