@@ -6,11 +6,9 @@
  * the key is being filled, or wait, or take the stale value. What ends a lease, which waiter gets
  * the next one, and leases ahead of a deadline: tests/kunit/fill_test.c and
  * fill_put_test.c. Fills that have failed: there, and in tests/history. Old values:
- * tests/kunit/grace_test.c. Processes that are killed while they fill: tests/stress/origin.c.
+ * tests/kunit/grace_test.c. Many processes that fill, and that are killed: tests/stress/origin.c.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-
 #include "events.h"
 
 #define NAME	"filled"
@@ -302,123 +300,6 @@ static void test_no_longer(void)
 	close(belt);
 }
 
-/* A thousand clients at once, or fewer with SCALE */
-
-#define PROCESSES_MAX	20
-#define PROCESSES	scaled_from(5, PROCESSES_MAX)
-#define THREADS		50
-#define KEYS		5
-
-/**
- * struct crowd - shared by a thousand clients; counters atomic
- * @barrier:	all clients start a key here
- * @computed:	how often each key was computed
- * @old:	stale values that were returned
- * @bad:	unexpected results
- * @last:	the last of them
- * @how:	how the clients ask
- */
-static struct crowd {
-	pthread_barrier_t barrier;
-	unsigned int computed[KEYS];
-	unsigned int old;
-	unsigned int bad;
-	struct answer last;
-	__u32 how;
-} *crowd;
-
-/* True if a client without the lease has the new value, or the stale one if it takes that. */
-static bool is_served(const struct answer *answer)
-{
-	if (answer->err)
-		return false;
-	if (!(answer->state & HASHBELT_STALE))
-		return !strcmp(answer->value, "new");
-	__atomic_fetch_add(&crowd->old, 1, __ATOMIC_RELAXED);
-	return !strcmp(answer->value, "old");
-}
-
-static void *be_one(void *arg)
-{
-	int fd = *(int *)arg;
-	struct answer answer;
-	unsigned int i;
-	char key[16];
-
-	for (i = 0; i < KEYS; i++) {
-		snprintf(key, sizeof(key), "key %u", i);
-		pthread_barrier_wait(&crowd->barrier);
-		answer = ask(fd, key, (struct hashbelt_fill){
-			.wait_ms = HASHBELT_TTL_NEVER, .how = crowd->how });
-		if (answer.state & HASHBELT_GRANTED) {
-			__atomic_fetch_add(&crowd->computed[i], 1, __ATOMIC_RELAXED);
-			usleep(1000);
-			put_text(fd, key, "new", 0);
-		} else if (!is_served(&answer)) {
-			__atomic_fetch_add(&crowd->bad, 1, __ATOMIC_RELAXED);
-			crowd->last = answer;
-		}
-	}
-	return NULL;
-}
-
-/* Half of the processes share a descriptor, the others have one of their own. */
-static int be_many(void *arg)
-{
-	int fd = *(int *)arg >= 0 ? *(int *)arg : open_named(NAME);
-	pthread_t threads[THREADS];
-	pthread_attr_t attr;
-	unsigned int i;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 65536);
-	for (i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], &attr, be_one, &fd))
-			return 1;
-	for (i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	return 0;
-}
-
-static void test_thousand(__u32 how, const char *what)
-{
-	int belt = named_belt(NAME, 0), none = -1, wrong = 0;
-	unsigned int i, once = 0;
-	pthread_barrierattr_t attr;
-	pid_t children[PROCESSES_MAX];
-	char key[16];
-
-	SET(belt, .fields = HASHBELT_SET_GRACE, .grace_ms = GRACE);
-	for (i = 0; i < KEYS; i++) {
-		snprintf(key, sizeof(key), "key %u", i);
-		put_text(belt, key, "old", 1000);
-	}
-	advance(belt, 1000);
-	crowd = shared_memory(sizeof(*crowd));
-	crowd->how = how;
-	pthread_barrierattr_init(&attr);
-	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_barrier_init(&crowd->barrier, &attr, PROCESSES * THREADS);
-	for (i = 0; i < PROCESSES; i++)
-		children[i] = start(be_many, i % 2 ? &belt : &none);
-	for (i = 0; i < PROCESSES; i++)
-		wrong += finish(children[i]);
-	for (i = 0; i < KEYS; i++)
-		once += crowd->computed[i] == 1;
-	is_int(once, KEYS, "%s: one of %u clients that miss a key at once fills it", what,
-	       PROCESSES * THREADS);
-	is_int(wrong + crowd->bad, 0, "%s: each client gets a value", what);
-	ok(how ? crowd->old > 0 : !crowd->old, "%s: stale values go only to clients that take them",
-	   what);
-	note("%u stale values were returned", crowd->old);
-	if (crowd->bad)
-		note("%u unexpected results, the last: %s, state %#x, '%s'", crowd->bad,
-		     error_name(crowd->last.err), crowd->last.state, crowd->last.value);
-	munmap(crowd, sizeof(*crowd));
-	destroy_belt(belt, NAME);
-	close(belt);
-}
-
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
@@ -427,8 +308,6 @@ int main(void)
 	test_batch_late();
 	test_arguments();
 	test_no_longer();
-	test_thousand(0, "clients that wait");
-	test_thousand(HASHBELT_STALE, "clients that take stale values");
 	ok(used_at_last(before),
 	   "used_bytes of the module is what it was when all filled belts are destroyed");
 	return done_testing();

@@ -5,8 +5,8 @@
  * Threads bind a descriptor that others use, destroy belts that others open, change
  * arguments while the kernel reads them, unmap buffers while the kernel writes to them, and
  * compete for names. The threads interleave at random; each check holds for every
- * interleaving. Operations on one key: tests/history/threads.c. Whole values, and belts that are
- * destroyed: tests/stress/stress.c. The order of batches: grow_test.
+ * interleaving. Operations on one key, whole values: tests/history/threads.c. Belts that are
+ * destroyed: request_wait_test. The order of batches: grow_test.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -283,62 +283,6 @@ static void test_item_changes(void)
 	close(belt);
 }
 
-static struct hashbelt_settings shared_create;
-
-static void *flip_create(void *arg)
-{
-	struct hashbelt_settings *create = &shared_create;
-	unsigned int i;
-
-	(void)arg;
-	for (i = 0; going(); i++) {
-		set(create->name[2], i % 2 ? 'x' : '/');
-		set(create->name[10], i % 3 ? 0 : 'y');
-		set(create->mode, i % 5 ? 0600 : 07777);
-		set(create->ttl_ms, i % 7 ? 1000 : HASHBELT_TTL_NEVER);
-		set(create->buckets, i % 11 ? 4 : 1);
-		count(&good);
-	}
-	return NULL;
-}
-
-static void create_shared(void)
-{
-	struct hashbelt_info info;
-	unsigned int i;
-	int err;
-
-	taken = 0;
-	refused = 0;
-	for (i = 0; i < ROUNDS || early() || one_sided(); i++) {
-		err = call(belt, HASHBELT_IOC_CREATE, &shared_create);
-		if (err && err != -EINVAL && err != -EEXIST)
-			count(&bad);
-		note_answer(err);
-		if (err)
-			continue;
-		info = info_of(belt);
-		/* A number that changes during the copy may be a mix of both values. */
-		if (strcmp(info.name, "raxe") || info.mode & ~0666 ||
-		    info.ttl_ms > HASHBELT_TTL_MAX_MS || info.buckets < 2)
-			count(&bad);
-		if (destroy_belt(belt, info.name))
-			count(&bad);
-	}
-}
-
-static void test_create_changes(void)
-{
-	belt = open_device(O_RDWR);
-	shared_create = (struct hashbelt_settings){
-		.name = "raxe", .mode = 0600, .ttl_ms = 1000, .buckets = 4,
-	};
-	compete(flip_create, 1, create_shared);
-	is_int(bad, 0,
-	       "create uses the argument that it has checked while another thread changes it");
-	close(belt);
-}
-
 static struct hashbelt_item shared_items[64];
 
 static void *flip_items(void *arg)
@@ -555,62 +499,14 @@ static void test_signals(void)
 	close(belt);
 }
 
-/* Expiry of so many entries at once that several tasks drain them */
-
-#define MANY	scaled_from(2000, 20000)
-
-static void *put_and_touch(void *arg)
-{
-	unsigned int thread = (uintptr_t)arg, number;
-
-	for (number = 1; going(); number++) {
-		char key[32];
-		struct hashbelt_item item;
-
-		snprintf(key, sizeof(key), "%u of %u", number, thread);
-		item = text_item(key, "value");
-		if (call(belt, HASHBELT_IOC_PUT, &item))
-			count(&bad);
-		item = item_of(key);
-		/* It may have expired. */
-		call(belt, HASHBELT_IOC_TOUCH, &item);
-		count(&good);
-	}
-	return NULL;
-}
-
-static void expire_many(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < 3 || early(); i++) {
-		put_numbers(belt, 0, MANY, 0);
-		advance(belt, 2 * TTL);
-	}
-}
-
-static void test_expiry(void)
-{
-	belt = new_belt(0);
-	compete(put_and_touch, THREADS, expire_many);
-	advance(belt, 2 * TTL);
-	ok(!bad && !info_of(belt).entries &&
-	   counter(belt, HASHBELT_STAT_EXPIRED) == counter(belt, HASHBELT_STAT_PUTS_NEW),
-	   "each entry expires once, beside puts and touches, where several tasks drain");
-	note("%llu entries", counter(belt, HASHBELT_STAT_EXPIRED));
-	close(belt);
-}
-
 int main(void)
 {
 	test_binding();
 	test_names();
 	test_item_changes();
-	test_create_changes();
 	test_batch_changes();
 	test_memory();
 	test_close();
 	test_signals();
-	test_expiry();
 	return done_testing();
 }

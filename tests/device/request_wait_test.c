@@ -2,10 +2,10 @@
 /*
  * request_wait_test - each client gets the completions of its requests, however it waits.
  *
- * By poll(2), by read(2) from several threads, and while threads put, complete, cancel and time out
- * the same requests, open and close descriptors, and clear and destroy belts. Each request is told
- * once, or cancelled once, or ended with its descriptor. Waits in read(2): wait_test. Reads into
- * bad buffers: returned_test.
+ * By poll(2), and while threads put, complete, cancel and time out the same requests, open and
+ * close descriptors, and clear and destroy belts. Each request is told once, or cancelled once, or
+ * ended with its descriptor. Waits in read(2): wait_test. All orders of the steps:
+ * tests/models/request.pml.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -236,158 +236,9 @@ static void test_first(bool timeouts, const char *what)
 	close(shared_fd);
 }
 
-/* One id, several threads */
-
-#define IDS		1000
-#define ASKERS		3
-
-static unsigned char takers[IDS];
-
-static void *ask_same(void *arg)
-{
-	unsigned int id;
-	int err;
-
-	for (id = 0; id < IDS; id++) {
-		if (id % STEP == 0)
-			pthread_barrier_wait(&barrier);
-		err = ASK(shared_fd, id, 0, "key");
-		if (!err)
-			__atomic_fetch_add(&takers[id], 1, __ATOMIC_RELAXED);
-		else if (err != -EEXIST)
-			count(&bad);
-	}
-	return arg;
-}
-
-static void test_one_id(void)
-{
-	unsigned int id, i, wrong = 0;
-	pthread_t threads[ASKERS];
-
-	shared_fd = asking_belt(NONE);
-	bad = 0;
-	pthread_barrier_init(&barrier, NULL, ASKERS);
-	for (i = 0; i < ASKERS; i++)
-		pthread_create(&threads[i], NULL, ask_same, NULL);
-	for (i = 0; i < ASKERS; i++)
-		pthread_join(threads[i], NULL);
-	for (id = 0; id < IDS; id++)
-		wrong += takers[id] != 1;
-	is_int(wrong + bad, 0, "one of three threads that ask for the same id at once succeeds");
-	is_int(waiting(shared_fd), IDS,
-	       "1000 ids asked for by three threads make 1000 waiting requests");
-	is_int(complete(shared_fd, "key"), IDS,
-	       "complete of a key completes each of 1000 requests asked for at once");
-	pthread_barrier_destroy(&barrier);
-	close(shared_fd);
-}
-
-/* Several readers of one descriptor */
-
-static unsigned char read_of[REQUESTS_MAX];
-static unsigned int reads;
-
-static void *read_to_the_end(void *arg)
-{
-	struct stream stream = stream_of(shared_fd, 512);
-	const struct hashbelt_event *event;
-
-	while ((event = next_event(&stream))) {
-		if (event->kind != HASHBELT_REQUEST || event->id >= REQUESTS)
-			count(&bad);
-		else
-			__atomic_fetch_add(&read_of[event->id], 1, __ATOMIC_RELAXED);
-		count(&reads);
-	}
-	if (stream.err != -EIDRM)
-		count(&bad);
-	free(stream.buffer);
-	return arg;
-}
-
-static bool all_read(void *arg)
-{
-	(void)arg;
-	return __atomic_load_n(&reads, __ATOMIC_ACQUIRE) >= REQUESTS;
-}
-
-static void test_readers(void)
-{
-	int belt = named_belt(NAME, 0);
-	unsigned int id, i, wrong = 0;
-	pthread_t threads[ASKERS];
-	char key[16];
-
-	shared_fd = open_asking(NAME);
-	set_blocking(shared_fd, true);
-	bad = 0;
-	for (i = 0; i < ASKERS; i++)
-		pthread_create(&threads[i], NULL, read_to_the_end, NULL);
-	for (id = 0; id < REQUESTS; id++) {
-		snprintf(key, sizeof(key), "%u", id / 4);
-		must_ask(shared_fd, id, key);
-		if (id % 4 == 3)
-			put_text(belt, key, "value", 0);
-	}
-	at_last(all_read, NULL);
-	destroy_belt(belt, NAME);
-	for (i = 0; i < ASKERS; i++)
-		pthread_join(threads[i], NULL);
-	for (id = 0; id < REQUESTS; id++)
-		wrong += read_of[id] != 1;
-	is_int(wrong + bad, 0, "each event goes to one of three threads that read one descriptor");
-	close(shared_fd);
-	close(belt);
-}
-
-/* Processes that are killed while they ask, wait and read */
-
-#define KILLS		scaled_from(18, 60)
-
-static int ask_on(void *arg)
-{
-	int fd = open_asking(NAME);
-	__u64 id = 0;
-
-	(void)arg;
-	set_blocking(fd, true);
-	do {
-		must_ask(fd, 2 * id, "key");
-		must_ask(fd, 2 * id + 1, "other");
-	} while (id++ % 2 || !read_completion(fd).err);
-	return 1;
-}
-
-static void test_killed(void)
-{
-	__u64 before = get_parameter("used_bytes"), want;
-	int belt = named_belt(NAME, 0);
-	unsigned int i, k;
-	pid_t child;
-
-	for (i = 0; i < KILLS; i++) {
-		child = start(ask_on, NULL);
-		want = counter(belt, HASHBELT_STAT_REQUESTS) + 1 + i % 9;
-		for (k = 0; counter(belt, HASHBELT_STAT_REQUESTS) < want; k++)
-			put_text(belt, k % 3 ? "key" : "other", "value", 0);
-		if (i % 3)
-			complete(belt, "other");
-		kill_and_wait(child);
-		if (waiting(belt))
-			break;
-	}
-	is_int(i, KILLS, "a process killed while it asks leaves no waiting request");
-	is_int(complete(belt, "key") + complete(belt, "other"), 0,
-	       "processes killed while they ask leave no request for any key");
-	destroy_belt(belt, NAME);
-	close(belt);
-	ok(used_at_last(before),
-	   "used_bytes is what it was before processes that asked were killed");
-}
-
 /* Descriptors that are opened and closed */
 
+static unsigned int reads;		/* descriptors that were opened; atomic */
 static bool over;
 
 static bool going(void)
@@ -452,7 +303,7 @@ static bool are_enough(void *arg)
 	return __atomic_load_n(&reads, __ATOMIC_RELAXED) >= *(unsigned int *)arg;
 }
 
-static void come_and_go_for(unsigned int times, bool destroys)
+static void come_and_go_for(unsigned int times)
 {
 	unsigned int i, want;
 	pthread_t threads[4];
@@ -466,8 +317,6 @@ static void come_and_go_for(unsigned int times, bool destroys)
 			       (void *)(uintptr_t)i);
 	for (want = 0; want < times; want += times / 20) {
 		at_last(are_enough, &want);
-		if (!destroys)
-			continue;
 		fd = open_named(NAME);
 		destroy_belt(fd, NAME);
 		if (create_belt(fd, NAME, 0600))
@@ -479,23 +328,23 @@ static void come_and_go_for(unsigned int times, bool destroys)
 		pthread_join(threads[i], NULL);
 }
 
-static void test_coming(bool destroys, const char *what)
+static void test_coming(void)
 {
 	__u64 before = get_parameter("used_bytes");
 	int belt = named_belt(NAME, 0);
 
-	come_and_go_for(scaled(2000), destroys);
+	come_and_go_for(scaled(2000));
 	is_int(bad, 0,
-	       "%s: calls beside closing descriptors fail with EIDRM or ENOENT only", what);
+	       "calls beside closing descriptors and destroyed belts fail with EIDRM or ENOENT only");
 	close(belt);
 	belt = open_named(NAME);
-	is_int(waiting(belt), 0, "%s: no request waits after all descriptors were closed", what);
+	is_int(waiting(belt), 0, "no request waits after all descriptors were closed");
 	is_int(complete(belt, "a"), 0,
-	       "%s: complete of a key completes none after all descriptors were closed", what);
+	       "complete of a key completes none after all descriptors were closed");
 	destroy_belt(belt, NAME);
 	close(belt);
 	ok(used_at_last(before),
-	   "%s: used_bytes is what it was before descriptors were opened and closed", what);
+	   "used_bytes is what it was before descriptors were opened and closed");
 }
 
 /* The completion at which a reader is stuck in a page fault goes to another reader. */
@@ -524,12 +373,8 @@ int main(void)
 	test_poll();
 	test_first(false, "threads without timeouts");
 	test_first(true, "threads and timeouts");
-	test_one_id();
-	test_readers();
-	test_killed();
 	test_stuck();
-	test_coming(false, "one belt");
-	test_coming(true, "belts that are destroyed");
+	test_coming();
 	ok(used_at_last(before),
 	   "used_bytes of the module is what it was when all readers have ended");
 	return done_testing();
