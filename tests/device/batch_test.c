@@ -40,44 +40,6 @@ static int run(int belt, struct hashbelt_item *items, __u32 count, __u32 *done)
 	return err;
 }
 
-static void test_order(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_item items[] = {
-		op_item(HASHBELT_OP_GET, "key"), op_put("key", "value"),
-		op_item(HASHBELT_OP_GET, "key"), op_item(HASHBELT_OP_TOUCH, "key"),
-		op_put("key", "again"), op_item(HASHBELT_OP_EXPIRE, "key"),
-		op_item(HASHBELT_OP_EXPIRE, "key"), op_put("key", "third"),
-		op_item(HASHBELT_OP_REMOVE, "key"), op_item(HASHBELT_OP_TOUCH, "key"),
-	};
-	static const int results[] = {
-		-ENOENT, 0, 0, 0, 0, 0, -ENOENT, 0, 0, -ENOENT,
-	};
-	unsigned int i;
-	__u32 done = 0;
-
-	items[1].flags = 11;
-	items[1].ttl_ms = 22;
-	items[3].ttl_ms = 33;
-	is_errno(run(belt, items, ARRAY_SIZE(items), &done), 0,
-		 "a batch of ten items with all operations succeeds");
-	is_int(done, ARRAY_SIZE(items), "a batch of all operations tries each of ten items");
-	for (i = 0; i < ARRAY_SIZE(items); i++)
-		is_errno(items[i].result, -results[i],
-			 "item %u of a batch of all operations has its own result", i);
-	ok(!memcmp(buffer, "value", 5) && items[2].value_len == 5 &&
-	   items[2].flags == 11 && items[2].ttl_ms == 22 &&
-	   items[2].version == items[1].version,
-	   "a get in a batch returns what a put before it in the batch has stored");
-	ok(items[3].ttl_ms == 33 && items[3].flags == 11,
-	   "a touch in a batch returns the time-to-live that it set and the flags");
-	ok(items[4].version > items[1].version && items[8].version == items[7].version,
-	   "a put and a remove in a batch return the versions of the entry");
-	is_int(info_of(belt).entries, 0,
-	       "a batch whose last item removes the entry leaves no entry");
-	close(belt);
-}
-
 /* The failure of an item affects no other item of the batch. */
 static void test_errors(void)
 {
@@ -210,19 +172,6 @@ static void test_keys(void)
 	close(belt);
 }
 
-/* @done is output only. */
-static void test_again(void)
-{
-	int belt = new_belt(0);
-	struct hashbelt_item item = op_put("key", "value");
-	struct hashbelt_batch batch = { .items = address(&item), .count = 1 };
-
-	must(belt, HASHBELT_IOC_BATCH, &batch);
-	is_errno(call(belt, HASHBELT_IOC_BATCH, &batch), 0,
-		 "a batch with the structure that a batch before it returned succeeds");
-	close(belt);
-}
-
 static void test_rights(void)
 {
 	int belt = open_device(O_RDWR), reader = open_device(O_RDONLY);
@@ -318,11 +267,9 @@ static void test_other_gets(void)
 
 int main(void)
 {
-	test_order();
 	test_errors();
 	test_sizes();
 	test_keys();
-	test_again();
 	test_rights();
 	test_other_gets();
 	return done_testing();

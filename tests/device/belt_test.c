@@ -3,7 +3,7 @@
  * belt_test - creating, opening, listing, describing and destroying belts.
  *
  * Names and their limits, the settings of a new belt, nameless belts, belts and their
- * descriptors, belt time that is moved by hand, and the counters of a belt.
+ * descriptors, and the array of counters. Belt time: tests/kunit/clock_test.c.
  */
 #define _GNU_SOURCE
 #include "device.h"
@@ -45,27 +45,6 @@ static void test_good_name(const struct good_name *name)
 		 "open of a destroyed belt by its name returns ENOENT");
 	close(belt);
 	close(other);
-}
-
-static void test_names_differ(void)
-{
-	static const char *const names[] = { "x", "xx", "X", "x ", "x.y" };
-	int belts[ARRAY_SIZE(names)], fd = open_device(O_RDWR);
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		belts[i] = open_device(O_RDWR);
-		wrong += create_belt(belts[i], names[i], 0600) != 0;
-		put_text(belts[i], "key", names[i], 0);
-	}
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		wrong += open_belt(fd, names[i]) || !holds_text(fd, "key", names[i]);
-	ok(!wrong, "names that differ in case, length or a space name different belts");
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		destroy_belt(fd, names[i]);
-		close(belts[i]);
-	}
-	close(fd);
 }
 
 /* The settings of a new belt */
@@ -308,45 +287,6 @@ static void test_list(void)
 	close(fd);
 }
 
-/* Belt time */
-
-/* tests/kunit/clock_test.c has the times. */
-static void test_halt(void)
-{
-	int belt = open_device(O_RDWR);
-	struct hashbelt_settings create = { .ttl_ms = TTL };
-	__u64 now;
-
-	must(belt, HASHBELT_IOC_CREATE, &create);
-	is_int(info_of(belt).state, HASHBELT_NAMELESS, "belt time of a new belt runs");
-	is_errno(call(belt, HASHBELT_IOC_RESUME, NULL), 0,
-		 "resume of a belt whose time runs succeeds");
-	must(belt, HASHBELT_IOC_HALT, NULL);
-	is_int(info_of(belt).state, HASHBELT_NAMELESS | HASHBELT_HALTED,
-	       "info returns HASHBELT_HALTED after halt");
-	now = info_of(belt).now_ns;
-	is_errno(call(belt, HASHBELT_IOC_HALT, NULL), 0, "halt of a halted belt succeeds");
-	is_int(info_of(belt).now_ns, now, "a second halt leaves belt time where it was");
-	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_int(info_of(belt).state, HASHBELT_NAMELESS,
-	       "info returns no HASHBELT_HALTED after resume");
-	close(belt);
-}
-
-static void test_advance(void)
-{
-	int belt = new_belt(0);
-	__u64 ms = HASHBELT_TTL_MAX_MS, now;
-
-	advance(belt, ms);
-	now = info_of(belt).now_ns;
-	is_errno(call(belt, HASHBELT_IOC_ADVANCE, &ms), EOVERFLOW,
-		 "advance beyond the largest belt time returns EOVERFLOW");
-	is_int(info_of(belt).now_ns, now,
-	       "advance that returns EOVERFLOW leaves belt time where it was");
-	close(belt);
-}
-
 /* Clear and info */
 
 static int one(int belt, unsigned long request, const char *key, __u32 how)
@@ -419,75 +359,12 @@ static void test_counters(void)
 	close(belt);
 }
 
-/* Ids of belts are unique. */
-static void test_ids(void)
-{
-	__u64 last = 0, id;
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < 100; i++) {
-		int belt = new_belt(0);
-
-		id = info_of(belt).id;
-		wrong += id <= last;
-		last = id;
-		close(belt);
-	}
-	ok(!wrong, "a belt has a larger id than the belts before it");
-}
-
-/* Counts entries by interval, of @count intervals at most. */
-static void count_left(int belt, __u64 *counts, __u32 count)
-{
-	struct hashbelt_buckets buckets = { .counts = address(counts), .count = count };
-
-	memset(counts, 0xff, count * sizeof(*counts));
-	must(belt, HASHBELT_IOC_BUCKETS, &buckets);
-	if (buckets.cursor)
-		bail_out("a small belt takes more than one call");
-}
-
-/* Over several calls: tests/hbctl/client_test.c. */
-static void test_left(void)
-{
-	int belt = belt_of((struct hashbelt_settings){ .ttl_ms = 10000, .buckets = 11 });
-	unsigned int i, wrong = 0;
-	__u64 counts[16], want[16] = {};
-	char key[16];
-
-	/* 21 entries for each time left of 0.5, 1.5, ... 19.5 seconds. */
-	for (i = 0; i < 20 * 21; i++) {
-		snprintf(key, sizeof(key), "%u", i);
-		put_text(belt, key, "value", i % 20 * 1000 + 500);
-		want[i % 20 < 15 ? i % 20 : 15]++;
-	}
-	put_text(belt, "never", "value", HASHBELT_TTL_NEVER);
-	put_text(belt, "year", "value", 365ULL * 86400000);
-	want[15] += 2;
-	count_left(belt, counts, 16);
-	ok(!memcmp(counts, want, sizeof(want)),
-	   "buckets counts entries by the time that they have left");
-	advance(belt, 3000);
-	count_left(belt, counts, 16);
-	for (i = 0; i < 15; i++)
-		wrong += counts[i] != (i < 12 ? want[i + 3] : 21);
-	ok(!wrong, "buckets counts less time left for each entry after advance");
-	count_left(belt, counts, 1);
-	is_int(counts[0], 20 * 21 + 2 - 3 * 21,
-	       "buckets with room for one count returns all entries that have not expired");
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	count_left(belt, counts, 2);
-	ok(!counts[0] && !counts[1], "buckets returns 0 for an interval in which no entry expires");
-	close(belt);
-}
-
 int main(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(good_names); i++)
 		test_good_name(&good_names[i]);
-	test_names_differ();
 	test_defaults();
 	for (i = 0; i < ARRAY_SIZE(shapes); i++)
 		test_shape(&shapes[i]);
@@ -495,11 +372,7 @@ int main(void)
 	test_nameless();
 	test_destroyed();
 	test_list();
-	test_halt();
-	test_advance();
 	test_counters();
-	test_left();
-	test_ids();
 	test_unbound();
 	return done_testing();
 }

@@ -256,30 +256,6 @@ static void test_destroyed(__u64 base)
 	   "used_bytes is at its start when a destroyed belt's descriptor closes");
 }
 
-/* Replaced, removed, expired and cleared entries */
-
-static void test_batch(void)
-{
-	static const char *const keys[] = { "a", "b", "c" };
-	int belt = bound_belt(), fd = open_named(NAME);
-	struct hashbelt_item items[3];
-	struct hashbelt_batch batch = { .items = address(items), .count = 3 };
-	unsigned int i;
-
-	for (i = 0; i < 3; i++) {
-		items[i] = text_item(keys[i], "value");
-		items[i].op = HASHBELT_OP_PUT;
-		items[i].how = i == 1 ? 0 : HASHBELT_BOUND;
-	}
-	must(fd, HASHBELT_IOC_BATCH, &batch);
-	ok(!items[0].result && !items[1].result && !items[2].result,
-	   "put items of a batch succeed with HASHBELT_BOUND");
-	close(fd);
-	ok(!is_there(belt, "a") && is_there(belt, "b") && !is_there(belt, "c"),
-	   "close removes those batch items that had HASHBELT_BOUND");
-	end_locks(belt, NAME);
-}
-
 /* Touches of all that is bound */
 
 /* Sets the deadlines of all entries that are bound to @fd. Return: their number, or an error. */
@@ -330,25 +306,6 @@ static void test_touch_rights(void)
 		 "touch of all that is bound returns EIDRM in a destroyed belt");
 	close(fd);
 	close(belt);
-}
-
-/* Events */
-
-/* A bound entry that expires in a reinserting belt stays bound. */
-static void test_reinserted(void)
-{
-	int belt = bound_belt(), fd;
-
-	SET(belt, .fields = HASHBELT_SET_HANDLER, .handler = HASHBELT_REINSERT);
-	fd = open_bound();
-	advance(belt, 3 * TTL);
-	ok(is_there(belt, "key") && is_free(belt, "key"),
-	   "expiry reinserts a bound entry, and ends a bound lock");
-	close(fd);
-	is_errno(look(belt, "key").err, ENOENT,
-		 "a bound entry that was reinserted goes with the close");
-	is_int(released(belt), 1, "a bound entry that was reinserted is counted as released");
-	end_locks(belt, NAME);
 }
 
 /* Concurrent opens */
@@ -560,10 +517,8 @@ int main(int argc, char **argv)
 		test_ends(i);
 	test_rebound();
 	test_destroyed(base);
-	test_batch();
 	test_touch();
 	test_touch_rights();
-	test_reinserted();
 	test_rebound_meanwhile(false);
 	test_rebound_meanwhile(true);
 	test_rebound_while_waiting();

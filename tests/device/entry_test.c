@@ -85,35 +85,6 @@ static void test_absent(void)
 	close(belt);
 }
 
-static void test_keys(void)
-{
-	static char key[HASHBELT_KEY_MAX];
-	int belt = new_belt(0);
-	unsigned int len, wrong = 0;
-	struct hashbelt_item item;
-
-	for (len = 1; len <= HASHBELT_KEY_MAX; len++) {
-		item = (struct hashbelt_item){
-			.key = address(key), .key_len = len,
-			.value = address(&len), .value_len = sizeof(len),
-		};
-		wrong += call(belt, HASHBELT_IOC_PUT, &item) != 0;
-	}
-	is_int(info_of(belt).entries, HASHBELT_KEY_MAX,
-	       "keys of 1 to 1024 zero bytes are 1024 different keys");
-	for (len = 1; len <= HASHBELT_KEY_MAX; len++) {
-		unsigned int value = 0;
-
-		item = (struct hashbelt_item){
-			.key = address(key), .key_len = len,
-			.value = address(&value), .value_len = sizeof(value),
-		};
-		wrong += call(belt, HASHBELT_IOC_GET, &item) != 0 || value != len;
-	}
-	ok(!wrong, "each key of 1 to 1024 zero bytes has a value of its own");
-	close(belt);
-}
-
 /* Policies */
 
 static void test_refresh(void)
@@ -173,7 +144,6 @@ int main(void)
 {
 	test_put_and_get();
 	test_absent();
-	test_keys();
 	test_refresh();
 	test_no_value();
 	return done_testing();
