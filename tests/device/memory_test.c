@@ -198,11 +198,6 @@ struct bad_place {
 	__u64 (*make)(unsigned int size);
 };
 
-static __u64 null_place(unsigned int size)
-{
-	return size * 0;
-}
-
 static __u64 unmapped_place(unsigned int size)
 {
 	return address(unmapped()) + size * 0;
@@ -218,34 +213,9 @@ static __u64 last_place(unsigned int size)
 	return ~0ULL - size / 2;
 }
 
-static __u64 beyond_place(unsigned int size)
-{
-	return 0x8000000000001000ULL + size * 0;
-}
-
 static __u64 straddling_place(unsigned int size)
 {
 	return address(before_hole(size)) + 1;
-}
-
-static __u64 forbidden_place(unsigned int size)
-{
-	void *pages = fresh_pages(size);
-
-	mprotect(pages, size, PROT_NONE);
-	return address(pages);
-}
-
-/* Mapped, but past the end of the file: an access raises SIGBUS instead of SIGSEGV. */
-static __u64 past_file_place(unsigned int size)
-{
-	int file = memfd_create("short", 0);
-	void *pages = mmap(NULL, size + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-
-	if (file < 0 || pages == MAP_FAILED)
-		bail_out("no mapped file: %s", strerror(errno));
-	close(file);
-	return address(pages);
 }
 
 static __u64 readonly_place(unsigned int size)
@@ -258,14 +228,10 @@ static __u64 readonly_place(unsigned int size)
 }
 
 static const struct bad_place bad_places[] = {
-	{ "at NULL", null_place },
 	{ "at an unmapped address", unmapped_place },
 	{ "at a kernel address", kernel_place },
 	{ "across the end of the address space", last_place },
-	{ "at address 0x8000000000001000", beyond_place },
 	{ "cut off by an unmapped page", straddling_place },
-	{ "in memory without access (PROT_NONE)", forbidden_place },
-	{ "past the end of a mapped file", past_file_place },
 	{ "in read-only memory", readonly_place },
 };
 

@@ -3,12 +3,9 @@
  * overlap_test - a call reads what user space passed once, before it writes anything back.
  *
  * So the key of a call may lie in memory to which the call writes. The value of each entry begins
- * with the key of another one: a call that reads its key again finds that other entry. Where what
- * an item of a batch returns lies on what has still to be read for another one, the results of
- * these items are unspecified, and no entry changes.
+ * with the key of another one: a call that reads its key again finds that other entry.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 
 #include "lock.h"
 
@@ -156,60 +153,6 @@ static void test_gets(int belt, const struct layout *layout)
 	}
 }
 
-/* A get that fails leaves its key. */
-static void test_failed(int belt)
-{
-	unsigned char area[128] = "";
-	const struct layout layout = { .key = 100, .value = 96 };
-	struct hashbelt_item *item = (void *)area;
-	enum way way;
-
-	for (way = SINGLE; way <= BATCHED; way++) {
-		lay_out(area, &layout, way, 0);
-		item->value_len = 20;
-		item->flags = 77;
-		ok(get(belt, item, way) == -ERANGE && item->value_len == SMALL &&
-		   item->flags == 77 && !memcmp(area + 100, "\0\0\0\0\0\0\0", KEY),
-		   "%s whose key lies in too small a buffer returns ERANGE and value_len alone",
-		   ways[way]);
-	}
-}
-
-/* Beside a writer */
-
-static bool over;
-
-/* Overwrites entry 0, with the value that it has: gets of it try again. */
-static void *overwrite(void *arg)
-{
-	unsigned char key[KEY] = "", value[SMALL];
-	struct hashbelt_item item = {
-		.key = address(key), .key_len = KEY, .value = address(value), .value_len = SMALL,
-	};
-
-	memset(value, 1, SMALL);
-	while (!__atomic_load_n(&over, __ATOMIC_RELAXED))
-		must(*(int *)arg, HASHBELT_IOC_PUT, &item);
-	return NULL;
-}
-
-static void test_writer(int belt)
-{
-	static unsigned char area[2048] __attribute__((aligned(8)));
-	unsigned int i, wrong = 0;
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, overwrite, &belt))
-		bail_out("no thread");
-	for (i = 0; i < scaled(400000); i++) {
-		lay_out(area, &layouts[0], i % WAYS, 0);
-		wrong += get(belt, area, i % WAYS) || !is_value(area, &layouts[0], i % WAYS, 0);
-	}
-	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
-	is_int(wrong, 0, "gets whose key lies in their buffer return its value beside puts of it");
-}
-
 /* A call that is not made again after a stop: it would read other names than it has read */
 
 /* A fill whose buffer begins with its key, and ends in a page that comes by a userfaultfd. */
@@ -318,120 +261,20 @@ static void test_lock_not_made_again(void)
 	close(belt);
 }
 
-/* Batches */
-
-#define ITEMS	40
-
-/* All items, keys and buffers lie in one area, in which most keys are those of entries. */
-static void test_batches(int belt)
-{
-	static unsigned char area[4096] __attribute__((aligned(8)));
-	struct hashbelt_batch batch;
-	struct hashbelt_item *items;
-	unsigned int round, i, wrong = 0;
-
-	srandom(1);
-	for (round = 0; round < scaled(4000); round++) {
-		for (i = 0; i < sizeof(area); i++)
-			area[i] = i / 64 % 4;
-		items = (void *)(area + random() % 64 * 8);
-		for (i = 0; i < ITEMS; i++)
-			items[i] = (struct hashbelt_item){
-				.op = random() % 30 ? HASHBELT_OP_GET : HASHBELT_OP_TOUCH,
-				.key = address(area + random() % 3000), .key_len = KEY,
-				.value = address(area + random() % 3000), .value_len = SMALL,
-			};
-		batch = (struct hashbelt_batch){ .items = address(items), .count = ITEMS };
-		/* The caller may only read: an item that becomes a put changes nothing. */
-		wrong += !call(belt, HASHBELT_IOC_BATCH, &batch) && batch.done > ITEMS;
-	}
-	is_int(wrong, 0, "batches whose parts overlap make no more items than they have");
-}
-
-/* Other calls, whose names lie in what they return, or whose buffers lie on the argument */
-
-static void test_locks(void)
-{
-	int belt = lock_belt();
-	struct hashbelt_lock lock = lock_of("name", "owner"), holder = {};
-	struct hashbelt_locks *locks = (void *)fresh_pages(PAGE);
-	struct hashbelt_lock_record *record = (void *)(locks + 1);
-	char owner[64] = "name";
-
-	lock.key = address(&lock.token);
-	memcpy(&lock.token, "name", 4);
-	lock.owner = address(&lock.held_ms);
-	memcpy(&lock.held_ms, "owner", 5);
-	is_errno(call(belt, HASHBELT_IOC_LOCK, &lock), 0,
-		 "a lock whose name and owner lie in fields that it returns succeeds");
-	holder = lock_of("name", "");
-	holder.key = address(owner);
-	holder.owner = address(owner);
-	holder.owner_len = sizeof(owner);
-	ok(!call(belt, HASHBELT_IOC_HOLDER, &holder) && holder.owner_len == 5 &&
-	   !memcmp(owner, "owner", 5) && holder.token == lock.token,
-	   "HOLDER with the name in the buffer for the owner returns the owner");
-	memcpy(record, "owner", 5);
-	*locks = (struct hashbelt_locks){
-		.owner = address(record), .owner_len = 5, .buffer = address(record), .size = 1024,
-	};
-	ok(!call(belt, HASHBELT_IOC_LOCKS, locks) && locks->count == 1 &&
-	   record->token == lock.token && !memcmp(record + 1, "nameowner", 9),
-	   "LOCKS with the owner in its buffer lists the locks of that owner");
-	close(belt);
-}
-
-static void test_others(int belt)
-{
-	struct hashbelt_item item = { .key = address("12345678"), .key_len = KEY };
-	struct hashbelt_sum *in_item = (void *)&item.ttl_ms, sum = { .by = 5, .value = 'd' };
-	unsigned char page[4096] __attribute__((aligned(8))) = "";
-	struct hashbelt_scan *scan = (void *)page;
-	struct hashbelt_stat *stat = (void *)page;
-
-	item.value = address(in_item);
-	item.value_len = sizeof(*in_item);
-	*in_item = sum;
-	ok(!call(belt, HASHBELT_IOC_ADD, &item) && item.ttl_ms == 5 && item.version != 'd' + 5,
-	   "an addition whose sum lies in its item returns the fields of the item");
-	item = (struct hashbelt_item){
-		.key = address(&sum.value), .key_len = KEY, .value = address(&sum),
-		.value_len = sizeof(sum),
-	};
-	ok(!call(belt, HASHBELT_IOC_ADD, &item) && sum.value == 'd' + 5,
-	   "an addition whose key is the initial number succeeds");
-	sum.value = 'd';
-	ok(!call(belt, HASHBELT_IOC_REMOVE, &item), "that key, and not the sum, has an entry");
-	*scan = (struct hashbelt_scan){ .buffer = address(page), .size = sizeof(page) };
-	ok(!call(belt, HASHBELT_IOC_SCAN, scan) && scan->buffer == address(page) && scan->count,
-	   "a scan whose buffer lies on its argument returns the argument");
-	*stat = (struct hashbelt_stat){
-		.counters = address(page), .count = HASHBELT_STAT_COUNT,
-	};
-	ok(!call(belt, HASHBELT_IOC_STAT, stat) && stat->count == HASHBELT_STAT_COUNT &&
-	   stat->counters == address(page),
-	   "STAT whose counters lie on its argument returns the argument");
-}
-
 int main(void)
 {
-	int belt = open_device(O_RDWR), reader = open_device(O_RDONLY);
+	int belt = open_device(O_RDWR);
 	unsigned int i;
 
-	if (create_belt(belt, "overlap", 0600) || open_belt(reader, "overlap"))
+	if (create_belt(belt, "overlap", 0600))
 		bail_out("no belt");
 	must(belt, HASHBELT_IOC_HALT, NULL);
 	put_pairs(belt);
 	for (i = 0; i < ARRAY_SIZE(layouts); i++)
 		test_gets(belt, &layouts[i]);
-	test_failed(belt);
-	test_writer(belt);
-	test_batches(reader);
-	test_others(belt);
 	ok(are_pairs_whole(belt), "calls whose parts overlap change no other entry");
 	test_fill_not_made_again(belt);
 	test_lock_not_made_again();
-	test_locks();
 	destroy_belt(belt, "overlap");
 	return done_testing();
 }
