@@ -7,7 +7,6 @@
  * with a mapping: reader_test.c.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <setjmp.h>
 
 #include "process.h"
@@ -210,66 +209,6 @@ static void test_bound_elsewhere(void)
 	close(belt);
 }
 
-/*
- * Objects of the kernel's general slab caches that are in use. Those that a processor or KASAN
- * keeps after they were freed count, too, unless their cache is shrunk before.
- */
-static __u64 count_objects(void)
-{
-	DIR *caches = opendir("/sys/kernel/slab");
-	unsigned long long objects, sum = 0;
-	struct dirent *cache;
-	char line[512];
-	FILE *file;
-
-	while (caches && (cache = readdir(caches)))
-		if (!strncmp(cache->d_name, "kmalloc-", 8)) {
-			snprintf(line, sizeof(line), "/sys/kernel/slab/%s/shrink",
-				 cache->d_name);
-			write_line(line, "1");
-		}
-	if (caches)
-		closedir(caches);
-	file = fopen("/proc/slabinfo", "r");
-	if (!file)
-		bail_out("/proc/slabinfo: %s", strerror(errno));
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "kmalloc-%*s %llu", &objects) == 1)
-			sum += objects;
-	fclose(file);
-	return sum;
-}
-
-/* Waits for the count to fall to @most: the kernel frees some objects only after a grace period. */
-static bool are_objects_gone(__u64 most)
-{
-	unsigned int tries;
-
-	for (tries = 0; tries < 40; tries++) {
-		if (count_objects() <= most)
-			return true;
-		usleep(250000);
-	}
-	return false;
-}
-
-/* Each window is an object of such a cache. */
-static void test_leaks(void)
-{
-	enum { WINDOWS = 1000 };
-	__u64 before = get_parameter("used_bytes"), most;
-	int belt = open_device(O_RDWR);
-	unsigned int i;
-
-	most = count_objects() + WINDOWS / 2;
-	for (i = 0; i < WINDOWS; i++)
-		must(belt, HASHBELT_IOC_CREATE, &(struct hashbelt_settings){
-			.mode = 0600, .window_bytes = SIZE });
-	close(belt);
-	ok(used_at_last(before) && are_objects_gone(most),
-	   "%u windows that are gone leave no object each", WINDOWS);
-}
-
 int main(void)
 {
 	test_settings();
@@ -278,6 +217,5 @@ int main(void)
 	test_policy();
 	test_lifetime();
 	test_bound_elsewhere();
-	test_leaks();
 	return done_testing();
 }

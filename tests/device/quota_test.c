@@ -162,38 +162,6 @@ static unsigned int free_share(const void *arg)
 	return 0;
 }
 
-/*
- * At its limit of memory a user puts over an entry of the largest size that a put copies into. A
- * second descriptor fills the belt: the first one still copies.
- */
-static unsigned int overwrite_at_limit(const void *arg)
-{
-	struct hashbelt_item item = {
-		.key = address("over"), .key_len = 4, .value = address(value), .value_len = 252,
-	};
-	int belt = new_plain(), other = new_plain(), err;
-	unsigned int i;
-	__u64 bytes;
-
-	(void)arg;
-	if (belt < 0 || other < 0)
-		return 1;
-	for (i = 0; i < 2; i++)
-		if (call(belt, HASHBELT_IOC_PUT, &item))
-			return 2;
-	if (fill_for_good(other, 240, &bytes) != -EDQUOT)
-		return 3;
-	value[251] = 1;
-	err = call(belt, HASHBELT_IOC_PUT, &item);
-	value[251] = 0;
-	if (err)
-		return 4;
-	item.value = address(value + 1000);
-	if (call(belt, HASHBELT_IOC_GET, &item))
-		return 5;
-	return value[1251] == 1 ? 0 : 6;
-}
-
 static int used_fd;	/* used_bytes, which only the superuser may open */
 
 static __u64 used_now(void)
@@ -353,8 +321,6 @@ static void test_memory(__u64 before)
 	       "a user gets back its share after a clear, after expiry and after a close");
 	is_int(as_alice(before, fill_again, &before), 0,
 	       "a user's closed belts count in its share until their memory is free");
-	is_int(as_alice(before, overwrite_at_limit, NULL), 0,
-	       "at user_max_bytes a put over an entry of 320 bytes succeeds");
 	is_int(as_alice(before, fill_in_namespace, &lens[1]), 0,
 	       "a user gets no larger share in a user namespace of its own");
 	used_at_last(before);
@@ -539,46 +505,6 @@ static unsigned int fill_pinned_in_namespace(const void *arg)
 	return fill_pinned(arg);
 }
 
-/* Fills a pinned belt, and then another one, which gets all of the quota that is left. */
-static unsigned int fill_beside_pinned(const void *arg)
-{
-	int belt = new_of(HASHBELT_PINNED), plain = new_plain();
-	__u64 bytes, more;
-
-	(void)arg;
-	if (belt < 0 || plain < 0)
-		return 1;
-	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
-		return 2;
-	if (!can_put(&plain))
-		return 3;
-	if (fill_for_good(plain, 4000, &more) != -EDQUOT)
-		return 4;
-	if (bytes + more > SHARE)
-		return 5;
-	if (bytes + more <= SHARE / 8 * 7)
-		return 6;
-	return bytes > SHARE / 2 ? 7 : 0;
-}
-
-/* Fills a plain belt first: the pinned one gets what is left of the quota. */
-static unsigned int fill_pinned_beside(const void *arg)
-{
-	int plain = new_plain(), belt = new_of(HASHBELT_PINNED);
-	__u64 bytes, more;
-
-	(void)arg;
-	if (belt < 0 || plain < 0)
-		return 1;
-	if (fill_for_good(plain, 4000, &bytes) != -EDQUOT)
-		return 2;
-	if (bytes <= SHARE / 4 * 3)
-		return 3;
-	if (fill_for_good(belt, 4000, &more) != -EDQUOT)
-		return 4;
-	return bytes + more > SHARE ? 5 : 0;
-}
-
 static int set_policy(int belt, __u32 policy)
 {
 	return set_belt(belt, (struct hashbelt_settings){
@@ -659,42 +585,6 @@ static unsigned int set_more_of_own(const void *arg)
 	return info_of(belt).policy != HASHBELT_WIPE || info_of(belt).ttl_ms != 2 * HOUR;
 }
 
-static void set_euid(uid_t uid)
-{
-	if (seteuid(uid))
-		bail_out("seteuid: %s", strerror(errno));
-}
-
-/* Pins a belt of ALICE with the capability of the task, of the task that opened it, or of both. */
-static void test_pin_for_user(void)
-{
-	int of_alice, of_root = open_device(O_RDWR);
-	struct hashbelt_name name = name_of("alice");
-
-	if (as(ALICE, ALICE, 0, make_open, "alice"))
-		bail_out("no belt");
-	set_euid(ALICE);
-	of_alice = open_device(O_RDWR);
-	must(of_alice, HASHBELT_IOC_OPEN, &name);
-	set_euid(0);
-	must(of_root, HASHBELT_IOC_OPEN, &name);
-	is_errno(set_policy(of_alice, HASHBELT_PINNED), EPERM,
-		 "SET of PINNED by the superuser on a descriptor that a user opened returns EPERM");
-	set_euid(ALICE);
-	is_errno(set_policy(of_root, HASHBELT_PINNED), EPERM,
-		 "SET of PINNED by a user on a descriptor that the superuser opened returns EPERM");
-	set_euid(0);
-	is_errno(set_policy(of_root, HASHBELT_PINNED), 0,
-		 "SET of PINNED by the superuser on a user's belt succeeds");
-	set_euid(ALICE);
-	is_errno(set_policy(of_alice, HASHBELT_PINNED), EPERM,
-		 "SET of PINNED by the owner of a belt that the superuser has pinned returns EPERM");
-	set_euid(0);
-	destroy_belt(of_root, "alice");
-	close(of_alice);
-	close(of_root);
-}
-
 static void test_pinned(__u64 before)
 {
 	static const __u32 policies[] = { HASHBELT_PINNED, HASHBELT_PINNED | HASHBELT_EVICT };
@@ -708,10 +598,6 @@ static void test_pinned(__u64 before)
 	note("pinned belts take %llu of %lu bytes", *pinned_bytes, SHARE);
 	is_int(as_alice(before, fill_pinned_in_namespace, &half), 0,
 	       "a user's pinned belts take at most half of its quota in a user namespace of its own");
-	is_int(as_alice(before, fill_beside_pinned, NULL), 0,
-	       "a user whose pinned belts are at their limit fills its quota with another belt");
-	is_int(as_alice(before, fill_pinned_beside, NULL), 0,
-	       "a user's pinned and other belts take no more than user_max_bytes together");
 	is_int(as_alice(before, fill_unpinned, NULL), 0,
 	       "a belt that was created pinned keeps that limit when unpinned, and is pinned again");
 	is_int(as_alice(before, refill_pinned, NULL), 0,
@@ -724,7 +610,6 @@ static void test_pinned(__u64 before)
 	       "SET of EVICT on a user's belt that was created unpinned succeeds");
 	is_int(as_alice(before, set_more_of_own, NULL), 0,
 	       "a refused SET of PINNED changes nothing, and PINNED in a policy that is not set is ignored");
-	test_pin_for_user();
 	set_number("user_max_pinned", 100);
 	is_int(as_alice(before, fill_pinned, &whole), 0,
 	       "a user's pinned belts take its whole quota at user_max_pinned 100: EDQUOT");
@@ -735,26 +620,6 @@ static void test_pinned(__u64 before)
 	       "put in a user's belt that is not pinned succeeds at user_max_pinned 0");
 	set_number("user_max_pinned", 50);
 	used_at_last(before);
-}
-
-#define EVICTING_PUTS	(2 * SHARE / 4000)	/* of 4000 bytes each: about twice the quota */
-
-/* At its owner's quota, a belt that evicts makes room. */
-static void test_evicting(void)
-{
-	unsigned int number, refused = 0;
-	int belt;
-
-	set_euid(ALICE);
-	belt = new_of(HASHBELT_EVICT);
-	set_euid(0);
-	for (number = 0; number < EVICTING_PUTS; number++)
-		refused += put_zeros(belt, number, 4000, 0) != 0;
-	/* For this one the room that is made ahead is too small. */
-	refused += put_zeros(belt, number, SHARE / 8, 0) != 0;
-	ok(!refused && info_of(belt).bytes > SHARE / 2 && info_of(belt).bytes <= SHARE,
-	   "a belt that evicts accepts twice the quota of its owner, and keeps at most all of it");
-	close(belt);
 }
 
 /* The number of belts */
@@ -835,24 +700,6 @@ static bool can_make(void *arg)
 	return fd >= 0;
 }
 
-/* Makes belts as four uids of a namespace, each until a create fails. */
-static unsigned int make_as_four(const void *arg)
-{
-	unsigned int uid, i, n = 0;
-	int fd = 0;
-
-	(void)arg;
-	for (uid = 0; uid < 4; uid++) {
-		setfsuid(uid);
-		for (i = 0; i < 20; i++, n++) {
-			fd = new_plain();
-			if (fd < 0)
-				break;
-		}
-	}
-	return n << 16 | (fd < 0 ? -fd : 0);
-}
-
 #define UIDS	65536u	/* in a namespace of map_ids() */
 
 /* The number of these that a test uses. */
@@ -895,14 +742,6 @@ static unsigned int make_without_capabilities(const void *arg)
 	return keep_capabilities(0) ? make_many(arg) : NO_RESULT;
 }
 
-static unsigned int make_with_resource(const void *arg)
-{
-	if (prctl(PR_SET_KEEPCAPS, 1) || setresuid(BOB, BOB, BOB) ||
-	    !keep_capabilities(1 << CAP_SYS_RESOURCE))
-		return NO_RESULT;
-	return make_many(arg);
-}
-
 static void test_accounts(void)
 {
 	unsigned int made = in_namespace_of(ALICE, make_as_all, NULL);
@@ -911,8 +750,6 @@ static void test_accounts(void)
 		"all uids of a user's namespace make user_max_belts belts together: EDQUOT");
 	note("1 account: %u uids make %u belts, of which each account may have 6", uids(),
 	     made >> 16);
-	is_made(in_namespace_of(0, make_as_four, NULL), 6, EDQUOT,
-		"four uids of a namespace of the superuser make user_max_belts belts: EDQUOT");
 	as(ALICE, ALICE, 0, make_many, "alice");
 	is_made(in_namespace_of(ALICE, make_nested, "nested"), 3, EDQUOT,
 		"a namespace in a user's namespace shares the user's user_max_belts: EDQUOT");
@@ -921,9 +758,6 @@ static void test_accounts(void)
 	as(0, 0, 0, destroy_many, "alice");
 	as(0, 0, 0, destroy_many, "nested");
 	as(0, 0, 0, destroy_many, "root");
-	is_made(as(0, 0, 0, make_with_resource, "bob"), 20, 0,
-		"a user with CAP_SYS_RESOURCE makes more belts than user_max_belts");
-	as(0, 0, 0, destroy_many, "bob");
 }
 
 /* Makes belts and destroys each by its name; two descriptors stay bound to each. As make_many(). */
@@ -1151,7 +985,6 @@ int main(void)
 	test_owner();
 	used_at_last(before);
 	test_pinned(before);
-	test_evicting();
 	used_at_last(before);
 	test_reserve();
 	set_number("max_bytes", was[0]);

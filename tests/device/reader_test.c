@@ -2,14 +2,10 @@
 /*
  * reader_test - hostile readers of a window: what a process that may only read can do with a
  * mapping, what it finds in its pages, and what that costs others.
- *
- * Hostile user: maps a window 1000 times; result: `DESTROY` takes 6 to 11 ms, and frees its pages
- * at once.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
@@ -20,9 +16,6 @@
 #define OTHER	1000	/* a user */
 #define KEYS	600	/* more than a window of SIZE has slots */
 #define HOUR_S	3600
-#define SMAPS	"/proc/self/smaps"
-
-static __u64 at_first;	/* used_bytes when the test began */
 
 static int windowed_belt(const char *name, __u32 mode, __u64 window_bytes)
 {
@@ -142,54 +135,7 @@ static void test_writing(void)
 	close(belt);
 }
 
-/* Mappings: their flags, their ends */
-
-/* Whether the mapping at @at has a flag in /proc/self/smaps. */
-static bool has_flag(const volatile void *at, const char *flag)
-{
-	char line[1024], start[32];
-	bool here = false, has = false;
-	FILE *file = fopen(SMAPS, "r");
-
-	if (!file)
-		bail_out("%s: %s", SMAPS, strerror(errno));
-	snprintf(start, sizeof(start), "%lx-", (unsigned long)(uintptr_t)at);
-	while (fgets(line, sizeof(line), file)) {
-		if (!strncmp(line, start, strlen(start)))
-			here = true;
-		if (here && !strncmp(line, "VmFlags:", 8)) {
-			has = strstr(line, flag);
-			break;
-		}
-	}
-	fclose(file);
-	return has;
-}
-
-static void test_flags(void)
-{
-	static const char *const set[] = { " rd", " sh", " pf", " dc", " de", " dd" };
-	static const char *const clear[] = { " wr", " ex", " mw", " me" };
-	int belt = windowed_belt("hostile", 0600, SIZE);
-	struct mapping mapping = must_map(belt);
-	unsigned char in_core;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(set); i++)
-		ok(has_flag(mapping.shown, set[i]), "the mapping has the flag%s of smaps", set[i]);
-	for (i = 0; i < ARRAY_SIZE(clear); i++)
-		ok(!has_flag(mapping.shown, clear[i]), "the mapping has no flag%s of smaps",
-		   clear[i]);
-	is_errno(madvise((void *)mapping.shown, mapping.map.bytes, MADV_DODUMP) ? -errno : 0,
-		 EINVAL, "madvise cannot bring the window into a core dump");
-	is_errno(madvise((void *)mapping.shown, mapping.map.bytes, MADV_WILLNEED) ? -errno : 0, 0,
-		 "madvise finds nothing to read ahead");
-	is_errno(mincore((void *)mapping.shown, PAGE, &in_core) ? -errno : 0, 0,
-		 "mincore takes the window");
-	unmap(&mapping);
-	destroy_belt(belt, "hostile");
-	close(belt);
-}
+/* The ends of mappings */
 
 struct inheritance {
 	struct mapping mapping;
@@ -458,28 +404,6 @@ static void test_contents(void)
 	close(other);
 }
 
-/* Pages that had another use before. */
-static void test_reused_pages(void)
-{
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < 5; i++) {
-		int belt = windowed_belt("mine", 0600, MIB);
-		struct mapping mapping = must_map(belt);
-
-		wrong += wrong_slots(belt, &mapping);
-		put_numbered(belt, i, "secret");
-		destroy_belt(belt, "mine");
-		/* No page but the first word of each is other than zero. */
-		wrong += !is_zero((const volatile char *)mapping.shown + PAGE +
-				  sizeof(struct hashbelt_window),
-				  PAGE - sizeof(struct hashbelt_window));
-		unmap(&mapping);
-		close(belt);
-	}
-	is_int(wrong, 0, "a window has nothing of the windows before it");
-}
-
 /* Costs for others */
 
 static unsigned int ask_for_all(const void *arg)
@@ -550,84 +474,6 @@ static void test_cost_for_others(void)
 	       "a user without the right to read does not map the window by its length");
 	unmap(&mapping);
 	destroy_belt(belt, "shared");
-	close(belt);
-}
-
-/* Each mapping of a window is of the same pages. */
-static void test_charge(void)
-{
-	struct mapping mappings[8];
-	__u64 before, made, mapped;
-	unsigned int i, at;
-	int belt, others[8];
-
-	ok(used_at_last(at_first), "all memory of the belts so far is free");
-	before = get_parameter("used_bytes");
-	belt = windowed_belt("charged", 0600, MIB);
-	made = get_parameter("used_bytes") - before;
-	ok(made >= MIB + PAGE && made < MIB + MIB / 4,
-	   "a belt with a window of a mebibyte takes little more than that: %llu bytes",
-	   (unsigned long long)made);
-	for (i = 0; i < 8; i++) {
-		others[i] = open_device(O_RDONLY);
-		if (open_belt(others[i], "charged"))
-			bail_out("the belt \"charged\" cannot be opened");
-		mappings[i] = must_map(others[i]);
-		for (at = 0; at < mappings[i].map.bytes; at += PAGE)
-			(void)((volatile char *)mappings[i].shown)[at];
-	}
-	mapped = get_parameter("used_bytes") - before - made;
-	ok(mapped < 64 * 1024, "eight mappings cost the module no window: %llu bytes",
-	   (unsigned long long)mapped);
-	for (i = 0; i < 8; i++) {
-		unmap(&mappings[i]);
-		close(others[i]);
-	}
-	destroy_belt(belt, "charged");
-	close(belt);
-	ok(used_at_last(before), "all of it is free after DESTROY");
-}
-
-static bool is_freed(void *arg)
-{
-	return get_parameter("used_bytes") <= *(__u64 *)arg;
-}
-
-/* Descriptors that each map the window, and touch each of its pages. */
-static void test_many(void)
-{
-	unsigned int count = scaled_from(100, 1000), i, at, alive = 0;
-	int belt = windowed_belt("many", 0600, SIZE), *others = calloc(count, sizeof(*others));
-	struct mapping *mappings = calloc(count, sizeof(*mappings));
-	struct rlimit limit = { count + 100, count + 100 };
-	__u64 most, began, took;
-
-	if (!others || !mappings || setrlimit(RLIMIT_NOFILE, &limit))
-		bail_out("no room for %u descriptors", count);
-	for (i = 0; i < count; i++) {
-		others[i] = open_device(O_RDONLY);
-		if (open_belt(others[i], "many"))
-			bail_out("the belt \"many\" cannot be opened");
-		mappings[i] = must_map(others[i]);
-		for (at = 0; at < mappings[i].map.bytes; at += PAGE)
-			(void)((volatile char *)mappings[i].shown)[at];
-	}
-	most = get_parameter("used_bytes") - SIZE;
-	began = wall_ns();
-	must(belt, HASHBELT_IOC_DESTROY, &(struct hashbelt_name){ .name = "many" });
-	took = wall_ns() - began;
-	note("DESTROY of a belt whose window has %u mappings took %llu us", count,
-	     (unsigned long long)took / 1000);
-	ok(is_freed(&most), "DESTROY frees the window at once, whatever is mapped");
-	ok(took < 10000000000ULL, "DESTROY of a belt with %u mappings returns within 10 s", count);
-	for (i = 0; i < count; i++) {
-		alive += mappings[i].shown->state != HASHBELT_WINDOW_DEAD;
-		unmap(&mappings[i]);
-		close(others[i]);
-	}
-	is_int(alive, 0, "all mappings show that the window is dead");
-	free(others);
-	free(mappings);
 	close(belt);
 }
 
@@ -710,21 +556,14 @@ int main(int argc, char **argv)
 		return has_mapping();
 	if (chmod(HASHBELT_DEVICE, 0666))
 		bail_out("chmod: %s", strerror(errno));
-	at_first = get_parameter("used_bytes");
 	test_writing();
-	/* A kernel may show no flags; map_test sees what they are for. */
-	if (!access(SMAPS, F_OK))
-		test_flags();
 	test_inherited();
 	test_executed();
 	test_bound();
 	test_moved();
 	test_module();
 	test_contents();
-	test_reused_pages();
 	test_cost_for_others();
-	test_charge();
-	test_many();
 	test_time_namespaces();
 	chmod(HASHBELT_DEVICE, 0600);
 	return done_testing();
