@@ -207,7 +207,7 @@ brief='entry_test event_test belt_test lock_test request_test set_test scan_test
 # several tasks do at once, and that are quick at small sizes.
 besides='memory/behind_test memory/wipe_test memory/allocator_test memory/cgroup_test'
 
-# is_first_kernel - true on the stock kernel of Debian 12, for which evict_test and cost_test have bounds: the
+# is_first_kernel - true on the stock kernel of Debian 12, for which evict_test has bounds: the
 # shrinker takes more instructions on 6.12.
 is_first_kernel() {
 	[ "$listing" ] || case $("$tests/vm/kernel.sh" version) in 6.1.*) ;; *) false ;; esac
@@ -219,19 +219,16 @@ suite_device() {
 		guest device "" SCALE=5 $(programs "" $brief)
 		return
 	}
-	counted=
 	# shellcheck disable=SC2046,SC2086 # lists of names, split on purpose
 	if [ "$size" = full ]; then
 		# module.t has no sizes: debug runs it, with checkers. Here it runs if it is named.
 		guest device "" $(programs "") $(programs -32 $narrow) $traced \
 			${ONLY:+tests/device/module.t}
 	else
-		! is_first_kernel || counted="memory/evict_test memory/cost_test"
 		guest device "" SCALE=5 $(programs "") $(programs -32 $narrow) $besides \
 			"lockstress $SEED 2000" "origin $SEED 2000" \
 			$traced tests/device/module.t
-		# shellcheck disable=SC2086 # two names, split on purpose
-		[ -z "$counted" ] || guest evict "--count-instructions" SCALE=5 $counted
+		! is_first_kernel || guest evict "--count-instructions" SCALE=5 memory/evict_test
 	fi
 }
 
@@ -261,14 +258,12 @@ slow() {
 
 # Guests with much memory and with little, and guests that count instructions.
 suite_memory() {
-	guest memory "--memory 2048" memory/cgroup_test \
-		memory/pressure_test memory/charge_test memory/writers_test memory/large_test \
-		memory/requests_test memory/behind_test memory/allocator_test
+	guest memory "--memory 2048" memory/cgroup_test memory/charge_test memory/behind_test \
+		memory/allocator_test
 	guest shrink "--cpus 4" memory/shrink_test
 	squeeze squeeze 320 memory/squeeze_test memory/wipe_test
 	slow slow-memory "--memory 2048" memory/behind_test
-	guest lag "--count-instructions" memory/lag_test memory/purgatory_test \
-		memory/drain_test memory/evict_test memory/cost_test
+	guest lag "--count-instructions" memory/lag_test memory/evict_test
 }
 
 # lockup NAME [OPTION]... - run lockup_test, for which two seconds are 8,000,000 instructions.
@@ -285,7 +280,7 @@ suite_life() {
 	squeeze life-oom 352 life/oom_test
 	lockup life-lockup
 	guest life-entries "--memory 4096" "life/many_test 1000000"
-	guest life-belts "--memory 2560 --count-instructions" life/jump_test life/fair_test life/busy_test \
+	guest life-belts "--memory 2560 --count-instructions" life/fair_test life/busy_test \
 		life/polled_test life/mapped_test "life/belts_test 100000"
 }
 
@@ -537,8 +532,7 @@ suite_machines() {
 		crowd "preempt-$preemption" 4 "--append preempt=$preemption" "1 $preemption"
 	done
 	lockup preempt-lockup --append preempt=none
-	crowd numa 4 "--numa --memory 2048" 2 memory/cgroup_test memory/pressure_test \
-		memory/behind_test
+	crowd numa 4 "--numa --memory 2048" 2 memory/cgroup_test memory/behind_test
 	guest cgroup1 "--memory 2048" "memory/cgroup_test 1"
 }
 
@@ -884,7 +878,7 @@ on_kernel() (
 		"life/many_test 100000"
 	guest "busy-$debian" "--memory 2560 --count-instructions" life/busy_test
 	# shellcheck disable=SC2086 # a name or none
-	on_debian "memory-$debian" "--memory 2048" memory/cgroup_test memory/pressure_test memory/behind_test $charge
+	on_debian "memory-$debian" "--memory 2048" memory/cgroup_test memory/behind_test $charge
 	squeeze "squeeze-$debian" "320 --append maxcpus=1" memory/squeeze_test memory/wipe_test
 )
 

@@ -3,7 +3,8 @@
  * Requests: registering, completing, cancelling, timeouts, limits, and reading completions.
  * Guarantee 19 of docs/guarantees.md.
  *
- * Hostile user: registers 1,000,000 requests, or any number of waits, for a key.
+ * Hostile user: registers 1,000,000 requests, or any number of waits, for a key; result: a put of
+ * the key ends 64; the worker ends the others.
  */
 #include <kunit/test.h>
 

@@ -58,7 +58,7 @@ home=$top/.cache/mutation
 goal=''
 share=''
 silence=300
-counted='memory/evict_test memory/cost_test'	# need a guest whose clock counts instructions
+counted=memory/evict_test	# needs a guest whose clock counts instructions
 sample=0 seed=1 only='' list='' keep_going='' planted='' record='' summarize='' cases='' check=''
 compiled=''
 stages='compile sparse models near guest kunit device debug'
