@@ -53,7 +53,7 @@ static void test_settings(void)
 static void test_refusals(void)
 {
 	int belt = belt_with_window(SIZE), reader;
-	struct mapping mapping;
+	struct mapping mapping = {};
 	void *at;
 
 	is_errno(map_with(belt, PROT_READ | PROT_WRITE, MAP_SHARED).err, EPERM,
