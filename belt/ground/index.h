@@ -19,9 +19,8 @@ struct hb_account;
 #define HB_INDEX_BITS_MAX	27	/* an entry has other bits in the lowest five of its hash */
 
 /*
- * log2 of the chains of a part of a table, and of the ghosts: both have 512 KiB. The kernel frees a
- * part at once, if it is in one piece, but took 0.8 ms for a table of 8 MiB, mostly with interrupts
- * off.
+ * log2 of the chains in a part of a table, and of the ghosts in one: a part has 512 KiB. The kernel
+ * frees it at once if it is in one piece. A table of 8 MiB took 0.8 ms, mostly with interrupts off.
  */
 #define HB_PART_BITS		16u
 #define HB_GHOST_PART_BITS	18u
@@ -56,7 +55,8 @@ struct hb_account;
  * @ghost_bits:	log2 of their number; constant
  * @moved:	chains that have been moved; the resizer's
  * @bits:	log2 of the number of chains; constant
- * @parts:	the chains, 1 << HB_PART_BITS in each part, and behind them @ghosts; constant
+ * @parts:	the chains, 1 << HB_PART_BITS in each part; constant. Behind the pointers to them
+ *		stand those of @ghosts
  */
 struct hb_table {
 	struct rcu_work free;
@@ -124,7 +124,6 @@ static inline struct hb_table *hb_index_newest(struct hb_index *index, const boo
 static inline u16 *hb_ghost_slot(struct hb_index *index, u32 hash, const bool locked)
 {
 	struct hb_table *table = hb_index_newest(index, locked);
-
 	u32 number = hash >> (32 - table->ghost_bits);
 
 	return &table->ghosts[number >> HB_GHOST_PART_BITS][number % (1u << HB_GHOST_PART_BITS)];

@@ -51,7 +51,7 @@ void hb_hurry(void)
 	WRITE_ONCE(hurry_until, jiffies + HB_PATIENCE);
 }
 
-/* A worker that is in the way gives way now. Context: any. */
+/* A worker that is in the way of another task may pause now. Context: any. */
 bool hb_may_pause(const struct hb_pace *pace)
 {
 	return time_before(jiffies, READ_ONCE(pace->begun) + HB_PATIENCE) &&

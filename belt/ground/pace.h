@@ -7,17 +7,17 @@
 
 /**
  * struct hb_pace - when the workers of a belt give way to other tasks of their processor
+ * @begun:	jiffies since which they do, for HB_PATIENCE at most; no lock protects it
+ * @busy:	the worker has more to do; written under belt->round_lock, and read as a hint
  * @turn:	one work item of limbo that gives way frees entries, and others wait. From 6.12 on
  *		the scheduler may count a task that sleeps as one that wants the processor, so items
  *		that paused by turns would keep each other pausing. A mutex would spin, and take the
  *		processor from the task for which its waiter gives way. No lock is taken inside
- * @begun:	jiffies since which they do, for HB_PATIENCE at most; no lock protects it
- * @busy:	the worker has more to do; written under belt->round_lock, and read as a hint
  */
 struct hb_pace {
-	struct semaphore turn;
 	unsigned long begun;
 	bool busy;
+	struct semaphore turn;
 };
 
 /* Jiffies for which workers give way, and for which they then do not. */
