@@ -9,7 +9,7 @@
 # on silence means the same on each machine: the command makes no progress any more.
 #
 # COMMAND has this script's stdin, and is killed with it. The variable EVIDENCE may have a command
-# for a shell that runs before a silent COMMAND is ended.
+# for a shell that runs before a silent COMMAND is ended, for 10 seconds at most: COMMAND may not answer.
 set -u
 
 limit=$1
@@ -41,7 +41,7 @@ watch() {
 		before=$now
 	done
 	trap '' TERM
-	sh -c "${EVIDENCE-}"
+	timeout -k 1 10 sh -c "${EVIDENCE-}"
 	kill -s TERM "$command"
 	sleep 2
 	kill -s KILL "$command"

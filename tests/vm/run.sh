@@ -236,10 +236,12 @@ nodes() {
 # qemu emulates has a faulty cmpxchg16b, which crashes kernels at random: hide it. Without
 # no_timer_check a kernel panics if its first ticks are late, as they are on a busy host. Each
 # processor has its own socket: the BIOS's tables, which a kernel without ACPI reads, name one
-# processor for each socket.
+# processor for each socket. A kernel that hangs while it boots is to be silent: it does not report
+# stalls of RCU, which it would do again and again; from init on they make it panic.
 machine() {
 	sockets="$cpus,sockets=$cpus,cores=1,threads=1"
 	line="console=ttyS0 loglevel=7 panic=-1 oops=panic softlockup_panic=1 printk.devkmsg=on"
+	line="$line rcupdate.rcu_cpu_stall_suppress_at_boot=1"
 	# shellcheck disable=SC2046 # arguments, split on purpose
 	[ ! "$numa" ] || set -- "$@" $(nodes)
 	if [ "$machine" = arm64 ]; then
@@ -342,7 +344,7 @@ log() {
 died() {
 	grep -aq "task $nonce starts" "$work/task.log" || say "the guest did not come to its command"
 	say "$1; the kernel's last words:"
-	tail -n 40 "$work/task.log" | sed 's/^/  /' >&2
+	tail -n 100 "$work/task.log" | sed 's/^/  /' >&2
 	# The first warnings may be further up in the log.
 	grep -aE "$complaints" "$work/task.log" | head -n 5 | sed 's/^/! /' >&2
 	cat "$logs/qemu.log" >&2

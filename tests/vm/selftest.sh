@@ -65,6 +65,10 @@ silence() {
 	"$here/../silence.sh" 2 "$scratch/progress" -- sleep 1000 2>"$scratch/stderr"
 	status=$?
 	expect 124 'silence.sh ends a command that prints nothing'
+	EVIDENCE="exec sleep 1000" timeout --preserve-status 60 \
+		"$here/../silence.sh" 2 "$scratch/progress" -- sleep 1000 2>"$scratch/stderr"
+	status=$?
+	expect 124 'silence.sh ends a command about which it learns nothing'
 }
 
 statuses() {
@@ -84,6 +88,8 @@ deaths() {
 	expect 125 'run.sh returns 125 after a panic' 'Kernel panic'
 	! grep -q 'did not come to its command' "$scratch/stderr"
 	result $? 'run.sh does not blame the boot for a panic of the command' "$scratch/stderr"
+	guest "$payload" sh -c 'cd /proc/sys/kernel && cat hung_task_panic panic_on_rcu_stall | grep -cx 1 | grep -x 2'
+	expect 0 'a task or a processor that hangs makes the kernel of a guest panic'
 	guest --append rdinit=/none --append panic=-1 "$payload" true
 	expect 125 'run.sh says that a guest that panics at boot did not come to its command' \
 		'did not come to its command'
