@@ -347,6 +347,17 @@ clean_up() {
 	rm -rf --one-file-system "$TMPDIR"
 }
 
+# report_cut - say which suites a signal ends, and the last words of their guests: one that hangs is found.
+report_cut() {
+	sed -n 's/^\([^ ]*\) running.*/run.sh: a signal ends the suite \1/p' "$logs/state"
+	for process in $(left); do
+		grep -q '^qemu' "/proc/$process/comm" || continue
+		console=$(tr '\0' '\n' <"/proc/$process/cmdline" | sed -n 's/^file,id=log,path=//p')
+		echo "run.sh: the last words in $console, $(($(date +%s) - $(stat -c %Y "$console"))) s old:"
+		tail -n 25 "$console" | tr -d '\r' | cut -c -160
+	done
+} >&2 2>/dev/null
+
 # in_session ARGUMENT... - run this script again in a session of its own, whose processes a signal ends
 # together: it has no terminal that could end some of them. All temporary files are in one directory.
 in_session() {
@@ -359,7 +370,7 @@ in_session() {
 	session=$!
 	trap 'clean_up; exit 129' HUP
 	trap 'clean_up; exit 130' INT
-	trap 'clean_up; exit 143' TERM
+	trap 'report_cut; clean_up; exit 143' TERM
 	wait $session
 	status=$?
 	clean_up

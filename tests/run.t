@@ -77,4 +77,7 @@ lists 'kunit	hashbelt_wheel' --quick
 lists 'debug	rights_test' --deep
 ended INT 130
 ended TERM 143
+grep -q '^run.sh: a signal ends the suite device$' "$log" && grep -q '/device/kernel.log, [0-9]* s old:$' "$log" &&
+	grep -q 'task [0-9a-f]* starts' "$log"
+result $? 'SIGTERM shows which suite it ends, and the last words of its guest' "$log"
 finish
