@@ -683,6 +683,8 @@ int main(int argc, char **argv)
 		if (!used_at_last(base))
 			leftovers++;
 		stretches++;
+		/* A guest that prints nothing is ended. */
+		note("%llu calls after %llu s", calls_made(), (now_ms() - begun_ms) / 1000);
 	} while (!is_replay && all_well() && !leftovers && !is_over());
 	is_int(complaints, 0, "the kernel warns of nothing while random programs run");
 	is_int(stuck, 0, "no program runs for more than 60 s, and each process can be killed");
