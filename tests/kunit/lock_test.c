@@ -146,6 +146,7 @@ static void a_lease_is_at_most_the_belts_time_to_live(struct kunit *test)
 	lock.ttl_ms = 0;
 	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
 	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
+	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 240000, &lock), 0);
 	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 240001, &lock), -EDOM);
 	move_time_only(belt, TTL - HB_GRAIN);
 	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'A');
@@ -230,11 +231,15 @@ static void owners_are_compared_by_all_their_bytes(struct kunit *test)
 	for (len = 1; len <= HASHBELT_OWNER_MAX; len++) {
 		KUNIT_ASSERT_EQ(test, lock_long(belt, len, owner, len), 0);
 		KUNIT_ASSERT_EQ(test, lock_long(belt, 100 + len, owner, len), 0);
-		if (len > 1)
+		if (len > 1) {
 			KUNIT_ASSERT_EQ(test, lock_long(belt, len - 1, owner, len), -EBUSY);
+			KUNIT_ASSERT_EQ(test, lock_long(belt, len, owner, len - 1), -EBUSY);
+		}
 	}
 	check_accounting(test, belt);
 	owner[HASHBELT_OWNER_MAX - 1] = 1;
+	KUNIT_EXPECT_EQ(test, lock_long(belt, HASHBELT_OWNER_MAX, owner, HASHBELT_OWNER_MAX),
+			-EBUSY);
 	lock.owner_len = HASHBELT_OWNER_MAX;
 	KUNIT_EXPECT_EQ(test, hashbelt_release_owner(belt, owner, &lock), 0);
 	KUNIT_EXPECT_EQ(test, lock.count, 0ULL);
