@@ -117,6 +117,29 @@ static void a_full_belt_that_does_not_evict_returns_enospc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, put(belt, 101), 0);
 }
 
+static void room_is_reserved_for_one_entry_and_up_to_the_limits(struct kunit *test)
+{
+	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
+		.policy = HASHBELT_EVICT, .max_entries = 2, .max_bytes = 30000,
+	});
+	struct hb_room room = {}, other = {}, third = {};
+
+	hb_room_reserve(&belt->usage, &room, 15000);
+	hb_room_reserve(&belt->usage, &room, 15000);
+	KUNIT_EXPECT_EQ(test, belt->usage.entries, 1ULL);
+	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 15000ULL);
+	hb_room_reserve(&belt->usage, &other, 20000);
+	hb_room_reserve(&belt->usage, &third, 20000);
+	KUNIT_EXPECT_EQ(test, other.bytes, 15000ULL);
+	KUNIT_EXPECT_EQ(test, third.entries + third.bytes, 0ULL);
+	KUNIT_EXPECT_EQ(test, belt->usage.entries, 2ULL);
+	KUNIT_EXPECT_EQ(test, belt->usage.bytes, 30000ULL);
+	KUNIT_EXPECT_EQ(test, belt->usage.rooms, 2ULL);
+	hb_room_release(&belt->usage, &room);
+	hb_room_release(&belt->usage, &other);
+	KUNIT_EXPECT_EQ(test, belt->usage.entries + belt->usage.bytes + belt->usage.rooms, 0ULL);
+}
+
 static void reserved_room_is_void_after_the_limits_were_set(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
@@ -137,6 +160,7 @@ static void reserved_room_is_void_after_the_limits_were_set(struct kunit *test)
 static struct kunit_case usage_test_cases[] = {
 	KUNIT_CASE(the_usage_is_the_sum_over_entries_and_events),
 	KUNIT_CASE(a_full_belt_that_does_not_evict_returns_enospc),
+	KUNIT_CASE(room_is_reserved_for_one_entry_and_up_to_the_limits),
 	KUNIT_CASE(reserved_room_is_void_after_the_limits_were_set),
 	{}
 };
