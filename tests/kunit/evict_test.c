@@ -202,6 +202,14 @@ static void a_put_that_can_never_fit_is_refused_and_evicts_nothing(struct kunit 
 					   &(struct hashbelt_item){}));
 	KUNIT_EXPECT_LE(test, info_of(belt).used_bytes, 10000ULL);
 	KUNIT_EXPECT_GE(test, entries_of(belt), 70ULL);
+	/* One that needs the whole belt fits. */
+	for (key = 0; key < 100; key++)
+		take_out(belt, key);
+	hb_set(belt, &(struct hashbelt_config){ .max_bytes = info_of(belt).used_bytes },
+	       HASHBELT_SET_MAX_BYTES);
+	KUNIT_EXPECT_EQ(test, 0, put_bytes(belt, &key, sizeof(key), value, 3000,
+					   &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
 }
 
 static int put_sized(struct hashbelt_belt *belt, unsigned int key, u32 len,
@@ -562,6 +570,11 @@ static void at_the_account_limit_other_belts_give_up_what_has_expired(struct kun
 		hb_memory_account_limit(U64_MAX);
 	}
 	KUNIT_EXPECT_EQ(test, entries_of(others[1]), 1ULL);
+	/* A put waits for the entries that are in limbo there. */
+	take_out(others[1], 1);
+	limit_to_used(account);
+	KUNIT_EXPECT_EQ(test, put(belt, key), 0);
+	hb_memory_account_limit(U64_MAX);
 	KUNIT_EXPECT_EQ(test, account->kin.count, (unsigned int)BELTS + 1);
 	destroy_others(others, BELTS);
 	KUNIT_EXPECT_EQ(test, account->kin.count, 1u);
@@ -581,18 +594,18 @@ static void a_task_gives_way_after_each_expired_entry_that_it_takes(struct kunit
 }
 
 static const struct hashbelt_config staying_cases[] = {
-	{ .handler = HASHBELT_REINSERT }, { .handler = HASHBELT_NOTIFY },
+	{ .handler = HASHBELT_REINSERT }, { .handler = HASHBELT_NOTIFY }, { .grace = 10 * SEC },
 };
 
 static void staying_case_name(const struct hashbelt_config *config, char *name)
 {
-	strscpy(name, config->handler == HASHBELT_NOTIFY ? "notify" : "reinsert",
-		KUNIT_PARAM_DESC_SIZE);
+	strscpy(name, config->grace ? "grace" :
+		config->handler == HASHBELT_NOTIFY ? "notify" : "reinsert", KUNIT_PARAM_DESC_SIZE);
 }
 
 KUNIT_ARRAY_PARAM(staying, staying_cases, staying_case_name);
 
-/* Their expiry frees no memory. */
+/* Their expiry frees no memory, or not before their grace time ends. */
 static void at_the_account_limit_entries_that_stay_are_left_alone(struct kunit *test)
 {
 	struct hashbelt_config config = *(const struct hashbelt_config *)test->param_value;
