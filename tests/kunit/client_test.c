@@ -316,6 +316,13 @@ static void a_touch_of_a_client_reaches_no_entry_that_has_left(struct kunit *tes
 	detachment->act(f);
 	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], 10 * TTL_MS, &count), -ENOENT);
 	KUNIT_EXPECT_LE(test, left_of(belt, 1), TTL_MS);
+	/* The worker does not sweep what is cleared now. */
+	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 2), 0);
+	atomic_inc(&belt->movers);
+	hashbelt_clear(belt);
+	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], TTL_MS, &count), -ENOENT);
+	atomic_dec(&belt->movers);
+	hb_kick_worker(belt);
 	check_accounting(test, belt);
 	drop_client(f, 0);
 	drop_client(f, 1);

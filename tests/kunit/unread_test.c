@@ -209,6 +209,10 @@ static void a_touch_a_replacing_put_and_an_addition_are_reads(struct kunit *test
 	KUNIT_EXPECT_EQ(test, count_read(belt), 2u);
 	KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
 	KUNIT_EXPECT_EQ(test, count_read(belt), 3u);
+	put(belt, ++key);
+	item = (struct hashbelt_item){ .how = HASHBELT_IF_SOONER, .ttl_ms = 1000 };
+	KUNIT_ASSERT_EQ(test, hashbelt_touch(belt, &key, sizeof(key), &item), 0);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 4u);
 }
 
 /* The key of a removed entry is a new one. */
