@@ -180,17 +180,6 @@ static void test_stopped(void)
 
 	must_take(belt, KEY, "alice", 0);
 	lock_call.wait_ms = 1000;
-	locker = launch_asleep(lock_call);
-	advance(belt, 400);
-	stop_and_continue(locker.pid);
-	ok(still_waits(&locker), "a waiter for a lock that was stopped waits on when it continues");
-	advance(belt, 599);
-	ok(still_waits(&locker),
-	   "a waiter for a lock that was stopped waits until 1 ms before its wait time ends");
-	advance(belt, 1);
-	is_errno(answer_of(&locker).err, ETIMEDOUT,
-		 "a waiter for a lock that was stopped returns ETIMEDOUT at its first wait time");
-	end_locker(&locker);
 	lock_call.read_only = true;
 	locker = launch_asleep(lock_call);
 	stop_and_continue(locker.pid);
