@@ -43,23 +43,6 @@ static void test_wakers(void)
 	put_and_expire(belt, "key", "value");
 	is_int(waiter_result(&waiter), size,
 	       "an expire call wakes a reader that waits");
-	put_text(belt, "key", "value", 0);
-	waiter = start_waiter(belt, 0);
-	advance(belt, 2 * TTL);
-	is_int(waiter_result(&waiter), size,
-	       "an advance that expires an entry wakes a reader that waits");
-	put_text(belt, "key", "value", 0);
-	waiter = start_waiter(belt, 0);
-	on_key(belt, HASHBELT_IOC_REMOVE, "key");
-	is_int(waiter_result(&waiter), size, "a remove wakes a reader that waits");
-	put_text(belt, "key", "value", 0);
-	waiter = start_waiter(belt, 0);
-	put_text(belt, "key", "other", 0);
-	is_int(waiter_result(&waiter), size,
-	       "a put that replaces an entry wakes a reader that waits");
-	waiter = start_waiter(belt, 0);
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	is_int(waiter_result(&waiter), size, "a clear wakes a reader that waits");
 	put_text(belt, "key", "value", 1);
 	waiter = start_waiter(belt, 0);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
