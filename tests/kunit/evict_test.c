@@ -480,7 +480,8 @@ static void put_and_expire(struct kunit *test, struct hashbelt_belt *belt, unsig
 {
 	unsigned int key;
 
-	/* With two buckets of TTL they are in one. */
+	/* With two buckets of TTL they are in one, which begins now. */
+	move_time_only(belt, hb_interval(belt) - hashbelt_now(belt) % hb_interval(belt));
 	for (key = 0; key < live; key++)
 		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 100000), 0);
 	for (; key < live + expired; key++)
