@@ -364,6 +364,19 @@ static void a_full_belt_takes_values_that_overwrite(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
 }
 
+/* A sum is copied from the stack, where there is no room for a long key. */
+static void an_addition_takes_the_longest_key(struct kunit *test)
+{
+	static const u8 long_key[HASHBELT_KEY_MAX];
+	struct hashbelt_belt *belt = make_overwriting(test);
+	struct hashbelt_sum sum = { .by = 1, .value = 41 };
+	struct hashbelt_item item = {};
+
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, long_key, sizeof(long_key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, long_key, sizeof(long_key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, sum.value, 43LL);
+}
+
 static struct kunit_case overwrite_cases[] = {
 	KUNIT_CASE(a_value_of_the_same_length_is_copied_into_the_entry),
 	KUNIT_CASE(every_byte_of_the_value_is_copied),
@@ -381,6 +394,7 @@ static struct kunit_case overwrite_cases[] = {
 	KUNIT_CASE(a_copy_never_goes_into_the_belt),
 	KUNIT_CASE(a_clear_after_an_overwriting_put_clears),
 	KUNIT_CASE(a_full_belt_takes_values_that_overwrite),
+	KUNIT_CASE(an_addition_takes_the_longest_key),
 	{}
 };
 
