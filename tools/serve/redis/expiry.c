@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "condition.h"
 #include "lifetime.h"
 #include "put.h"
 
@@ -46,42 +47,15 @@ enum started redis_ttl(struct work *work, struct redis *redis)
 	return STARTED;
 }
 
-/* Conditions of EXPIRE. */
-static const struct {
-	const char *word;
-	__u32 how;
-} conditions[] = {
-	{ "nx", HASHBELT_IF_LASTING },
-	{ "xx", HASHBELT_IF_EXPIRING },
-	{ "gt", HASHBELT_IF_LATER },
-	{ "lt", HASHBELT_IF_SOONER },
-};
-
-#define CONDITIONS	(sizeof(conditions) / sizeof(*conditions))
-
-/* Reads the conditions. Return: the one that is wrong, or NULL. */
+/* Reads the conditions of EXPIRE. Return: the one that is wrong, or NULL. */
 static const struct word *read_conditions(const struct word *words, unsigned int words_count,
 					  __u32 *how)
 {
-	unsigned int i, j;
+	unsigned int i;
 
-	for (i = 0; i < words_count; i++) {
-		for (j = 0; j < CONDITIONS && !redis_is(&words[i], conditions[j].word); j++)
-			;
-		if (j == CONDITIONS)
+	for (i = 0; i < words_count; i++)
+		if (!condition_take(&words[i], how))
 			return &words[i];
-		*how |= conditions[j].how;
-	}
-	return NULL;
-}
-
-/* Two conditions that never hold together. Return: the error, or NULL. */
-static const char *clash(__u32 how)
-{
-	if (how & HASHBELT_IF_LASTING && how != HASHBELT_IF_LASTING)
-		return "-ERR NX and XX, GT or LT options at the same time are not compatible";
-	if (how & HASHBELT_IF_LATER && how & HASHBELT_IF_SOONER)
-		return "-ERR GT and LT options at the same time are not compatible";
 	return NULL;
 }
 
@@ -89,17 +63,14 @@ static const char *clash(__u32 how)
 static enum started expire_now(struct work *work, struct redis *redis, const struct word *key,
 			       __u32 how)
 {
-	struct hashbelt_item *item;
+	struct hashbelt_item *item, end = { .how = how };
 	enum started started;
 
-	/* No deadline of an entry that is there is earlier. */
-	if (how & HASHBELT_IF_LATER)
+	if (!condition_end(&end))
 		return redis_fits(key) ? redis_say(work, ":0") : redis_say(work, ERROR_KEY);
-	how &= ~HASHBELT_IF_SOONER;
-	item = redis_item(work, redis, how ? HASHBELT_OP_EXPIRE : HASHBELT_OP_REMOVE, key,
-			  put_write_one, &started);
+	item = redis_item(work, redis, end.op, key, put_write_one, &started);
 	if (item)
-		item->how = how;
+		item->how = end.how;
 	return started;
 }
 
@@ -120,8 +91,8 @@ enum started redis_expire(struct work *work, struct redis *redis)
 		return work->replies ? NOT_STARTED :
 		       answer_error(work, "ERR Unsupported option %.*s",
 				    wrong->len < 64 ? (int)wrong->len : 64, wrong->at);
-	if (clash(how))
-		return redis_say(work, clash(how));
+	if (condition_clash(how))
+		return redis_say(work, condition_clash(how));
 	if (!resp_integer(words[1].at, words[1].len, &number))
 		return redis_say(work, ERROR_INTEGER);
 	if (!lifetime_of(number, unit_of(redis->command), redis_now_ms(), &life))
