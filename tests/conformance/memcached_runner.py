@@ -18,6 +18,8 @@ import runner
 from belts import hashbelt
 from runner import Refused
 
+# Conditions of a touch, in the words of flag U.
+TOUCHING = {"if_lasting": "nx", "if_expiring": "xx", "if_later": "gt", "if_sooner": "lt"}
 PATIENCE = 120  # a server that is silent for so many seconds has failed
 # The errors that a reply names.
 ERRORS = (("SERVER_ERROR out of memory storing object", "ENOSPC"), ("SERVER_ERROR belt", "EIDRM"),
@@ -189,6 +191,8 @@ class Meta(Protocol):
             raise Refused("ENOENT")
         if code == "EX" and command != "ms":
             raise Refused("ESTALE")
+        if code == "NS" and command == "mg":
+            raise Refused("EALREADY")
         return code, found
 
     @staticmethod
@@ -214,7 +218,11 @@ class Meta(Protocol):
         return self._fields(self._ask(step, "mg", *touch, "v", "f", "t", "c")[1])
 
     def do_touch(self, step):
-        return self._fields(self._ask(step, "mg", f"T{exptime(step)}", "f", "t", "c")[1])
+        version = step.get("if_version")
+        words = [] if version is None else [f"C{version}", "U"]
+        on = "".join(word for name, word in TOUCHING.items() if step.get(name))
+        words += [f"U{on}"] if on else []
+        return self._fields(self._ask(step, "mg", f"T{exptime(step)}", *words, "f", "t", "c")[1])
 
     def do_remove(self, step):
         version = step.get("if_version")

@@ -93,6 +93,18 @@ equal('flush_all with a delay of 60 leaves an entry for 59 s', 'VALUE late 0 1 v
 # It runs by the clock of the machine. A later one takes its place, so that none comes during this test.
 client.ask('flush_all 36000')
 
+# Conditions of a touch
+on('set', 'main', '--refresh-on-get', 'yes')
+on('put', 'k', 'v', '--ttl', '90s')
+version = entry(on, 'k')['version']
+on('advance', '30s')
+equal('mg U refuses a touch that is not later', 'NS', client.ask('mg k v T60 Ugt'))
+equal('mg U refuses another version', 'EX', client.ask(f'mg k v T100 C{version - 1} U'))
+equal('a refused touch leaves the deadline, also where gets refresh it', 60000, left('k'))
+equal('mg U touches the version that hbctl has put', 'HD t70', client.ask(f'mg k T70 C{version} U t'))
+equal('hbctl sees the deadline of mg U', 70000, left('k'))
+on('set', 'main', '--refresh-on-get', 'no')
+
 
 # Numbers and texts, changed from many sides
 def repeat(times, line, right):

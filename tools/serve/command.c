@@ -9,6 +9,7 @@
 
 #include "auth.h"
 #include "binary.h"
+#include "condition.h"
 #include "dump.h"
 #include "log.h"
 #include "options.h"
@@ -112,7 +113,7 @@ static void settle(struct work *work, const struct reply *reply, struct hashbelt
 enum touching {
 	TOUCHES_NOT,
 	TOUCHES,		/* as a part of the get */
-	TOUCHES_AFTER,		/* the reply has the old time */
+	TOUCHES_AFTER,		/* on condition, or the reply has the old time */
 	REMOVES,		/* the time is over at once */
 };
 
@@ -120,7 +121,9 @@ static enum touching touching_of(const struct request *request, __u64 *ttl_ms)
 {
 	if (!exptime_to_ttl(request->exptime, ttl_ms))
 		return REMOVES;
-	return request->given && reply_time_first(request) ? TOUCHES_AFTER : TOUCHES;
+	if (request->given && (request->given & meta_bit('U') || reply_time_first(request)))
+		return TOUCHES_AFTER;
+	return TOUCHES;
 }
 
 /* Adds the get of a value. @head: space before it. */
@@ -301,11 +304,28 @@ static enum started start_concatenate(struct work *work, struct client *client)
 	return start_single(work, single_concatenate);
 }
 
+/* Gives the touch behind the get of mg its condition. @reply: of both. */
+static void add_condition(struct work *work, struct reply *reply)
+{
+	struct hashbelt_item *item = &work->item[work->items - 1];
+	const struct request *request = work->request;
+
+	item->how = request->how ?: HASHBELT_IF_VERSION;
+	item->version = request->unique;
+	reply->number = 0;
+	if (item->op == HASHBELT_OP_TOUCH || condition_end(item))
+		return;
+	work->items--;
+	reply->number = -EALREADY;
+}
+
 static enum started start_meta_get(struct work *work, struct client *client)
 {
 	const struct request *request = work->request;
+	bool is_conditional = request->given & meta_bit('U');
 	enum touching touching = TOUCHES_NOT;
 	struct target target;
+	struct reply *reply;
 	__u64 ttl_ms;
 	__u32 how = 0;
 
@@ -314,7 +334,8 @@ static enum started start_meta_get(struct work *work, struct client *client)
 		return start_single(work, single_meta_get);
 	if (request->given & meta_bit('T'))
 		touching = touching_of(request, &ttl_ms);
-	if (request->given & meta_bit('u'))
+	/* The condition is on the present deadline, which a touch that is refused leaves. */
+	if (request->given & meta_bit('u') || is_conditional)
 		how |= HASHBELT_NO_REFRESH;
 	if (!(request->given & meta_bit('v')))
 		how |= HASHBELT_NO_VALUE;
@@ -323,8 +344,13 @@ static enum started start_meta_get(struct work *work, struct client *client)
 		return no_belt(work);
 	if (!batch_takes(work, target.belt, target.key, target.key_len, touching == REMOVES))
 		return NOT_STARTED;
-	return start_value(work, &target, reply_meta_get, reply_meta_space(request), how,
-			   touching) ? STARTED : NO_MEMORY;
+	reply = start_value(work, &target, is_conditional ? reply_meta_touch : reply_meta_get,
+			    reply_meta_space(request), how, touching);
+	if (!reply)
+		return NO_MEMORY;
+	if (is_conditional)
+		add_condition(work, reply);
+	return STARTED;
 }
 
 static enum started start_meta_set(struct work *work, struct client *client)

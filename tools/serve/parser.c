@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "array_size.h"
+#include "condition.h"
 #include "parser.h"
 
 /* Words of a line that count; memcached does not look at more. */
@@ -515,15 +516,31 @@ static const char *flag_seconds(const struct word *word, int32_t *seconds)
 	return signed_number(word, 1, seconds) ? NULL : BAD_FLAG_VALUE;
 }
 
+/* The conditions of a touch, which stand together. Return: the error, or NULL. */
+static const char *flag_conditions(const struct word *word, uint32_t *how)
+{
+	const char *end = word->at + word->len, *at;
+
+	for (at = word->at + 1; at < end; at += CONDITION_LEN) {
+		const struct word condition = {
+			at, end - at < CONDITION_LEN ? end - at : CONDITION_LEN,
+		};
+
+		if (!condition_take(&condition, how))
+			return BAD_FLAG_VALUE;
+	}
+	return condition_clash(*how) ? BAD_FLAG_VALUE : NULL;
+}
+
 /* The errors that end the search for others: a flag that is unknown, or was there before. */
 static const char *check_flag(const struct request *request, char flag)
 {
-	static const char known[] = "CDEFIJLMNOPRTbcfhklqstuvx";
+	static const char known[] = "CDEFIJLMNOPRTUbcfhklqstuvx";
 
 	if (flag & 0x80 || (flag && strchr(known, flag) && request->given & meta_bit(flag)))
 		return "CLIENT_ERROR duplicate flag";
 	if (!flag || !strchr(known, flag) ||
-	    (request->command == COMMAND_META_GET && (flag == 'l' || flag == 'h')))
+	    (request->command == COMMAND_META_GET ? flag == 'l' || flag == 'h' : flag == 'U'))
 		return BAD_FLAG;
 	return NULL;
 }
@@ -543,6 +560,8 @@ static const char *take_flag(struct request *request, const struct word *word)
 		return flag_seconds(word, &request->exptime);
 	case 'R':
 		return flag_seconds(word, &request->recache);
+	case 'U':
+		return flag_conditions(word, &request->how);
 	case 'F':
 		return unsigned_number(word, 1, &request->flags) ? NULL : BAD_LINE;
 	case 'C':
@@ -605,6 +624,14 @@ static const char *take_meta(struct request *request, const struct line *line)
 	return line->count > META_WORDS_MAX ? "CLIENT_ERROR options flags are too long" : NULL;
 }
 
+/* Whether mg has a condition for U, and a touch that can depend on it. */
+static bool has_condition(const struct request *request)
+{
+	return request->given & meta_bit('T') &&
+	       !(request->given & (meta_bit('N') | meta_bit('R'))) &&
+	       (request->how || request->given & meta_bit('C'));
+}
+
 /* mg KEY FLAG... */
 static enum parsed parse_meta_get(struct request *request, struct line *line)
 {
@@ -613,6 +640,8 @@ static enum parsed parse_meta_get(struct request *request, struct line *line)
 	if (!error)
 		error = take_flags(request, line, 2);
 	if (!error && request->given & meta_bit('E'))
+		error = BAD_FLAG;
+	if (!error && request->given & meta_bit('U') && !has_condition(request))
 		error = BAD_FLAG;
 	return error ? refuse(request, error) : decode(request, line);
 }

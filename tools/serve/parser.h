@@ -62,6 +62,8 @@ enum command {
  *		set whose value is too large, which has @skip, or of a flag that no belt can have
  * @closes:	after @error the connection is to be closed: where the next request begins is not
  *		known
+ * @how:	META_GET with flag U: conditions on the deadline, HASHBELT_IF_*; 0: the version has
+ *		to be @unique
  * @key:	the key, decoded
  * @key_len:	its length, bytes
  * @value:	the value
@@ -87,6 +89,7 @@ struct request {
 	bool quiet;
 	bool removes;
 	bool closes;
+	uint32_t how;
 	const char *key;
 	size_t key_len;
 	const char *value;

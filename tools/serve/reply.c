@@ -519,6 +519,31 @@ bool reply_meta_get(struct work *work, const struct reply *reply)
 }
 
 /**
+ * reply_meta_touch() - the reply to mg with a condition
+ * @work:	the work
+ * @reply:	the reply to a get, @number its error or 0, and to the touch that follows it
+ *
+ * Return: false if there is no memory.
+ */
+bool reply_meta_touch(struct work *work, const struct reply *reply)
+{
+	struct hashbelt_item *item = &work->item[reply->item];
+	const struct hashbelt_item *touch = item + 1;
+	int result = item->result;
+
+	if (!result)
+		result = reply->number ? reply->number : touch->result;
+	if (result == -ESTALE || result == -EALREADY) {
+		reply_note_get(work->service, reply->request, false);
+		return meta_line(work, reply, result == -ESTALE ? "EX" : "NS", "Ok", NULL);
+	}
+	item->result = result;
+	if (!result && touch->op == HASHBELT_OP_TOUCH && !reply_time_first(reply->request))
+		item->ttl_ms = touch->ttl_ms;
+	return reply_meta_get(work, reply);
+}
+
+/**
  * reply_meta_delete() - the reply to md
  * @work:	the work
  * @reply:	the reply

@@ -42,6 +42,7 @@ bool reply_store(struct work *work, const struct reply *reply);
 bool reply_delete(struct work *work, const struct reply *reply);
 bool reply_touch(struct work *work, const struct reply *reply);
 bool reply_meta_get(struct work *work, const struct reply *reply);
+bool reply_meta_touch(struct work *work, const struct reply *reply);
 bool reply_meta_delete(struct work *work, const struct reply *reply);
 bool reply_meta_debug(struct work *work, const struct reply *reply);
 
