@@ -51,6 +51,7 @@ REFUSED = {
     'e8ac2a60cb040b0dbb56815a1e9c6fd032ce62e7': 'limits: sliding window, which renames a key',
     '29cc07bd431ccbf64637e5dcb60484560fdfa2da': 'Laravel: throttle, which needs a hash',
     '43ebdb49120d170e08af560cb4e46e36f8585936': 'redis-semaphore: a semaphore, which needs a sorted set',
+    'b5745b5be27d9033eb5d3eb254df2faf502b88df': 'Symfony: a shared lock, which needs a sorted set',
 }
 
 

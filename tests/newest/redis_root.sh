@@ -24,7 +24,7 @@ alone='hono-rate-limiter@0.5.4 @medusajs/locking-redis@2.21.2 unstorage@1.17.6 b
 	@verrou/core@0.5.2 @better-auth/redis-storage@1.7.5'
 python=python3,python3-redis,python3-django,python3-django-redis,python3-limits,python3-dogpile.cache
 python=$python,python3-flask-session,python3-msgspec,python3-cachelib,python3-aiocache
-php="php-cli,php-redis,php-predis,php-illuminate-redis,php-illuminate-cache,php-illuminate-container"
+php="php-cli,php-redis,php-predis,php-illuminate-redis,php-illuminate-cache,php-illuminate-container,php-symfony-lock"
 ruby=ruby,ruby-redis,ruby-activesupport,ruby-rack-attack
 others=unbound
 libraries=libevent-core-2.1-7t64,libssl3t64,libsystemd0,libasan8,libubsan1,libinih1,libsmartcols1,libncursesw6

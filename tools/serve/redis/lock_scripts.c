@@ -352,6 +352,22 @@ static int again_step(struct change *change, struct hashbelt_item *item)
 	return CHANGE_DO;
 }
 
+/* Looks whether the value of the first key is A1. Replies true or false. */
+enum started script_is_equal(const struct script_call *call)
+{
+	int err = change_key(call, 0, 0, again_step);
+
+	if (err == -EEXIST)
+		return answer_truth(call, CHANGE_NOTHING);
+	return answer_truth(call, err < 0 ? err : CHANGE_DO);
+}
+
+/* Replies 1. */
+enum started script_one(const struct script_call *call)
+{
+	return answer_integer(call->work, 1);
+}
+
 /* If all keys have the value A1, they get A2 ms. Replies their number, else 0. */
 enum started script_extend_all(const struct script_call *call)
 {

@@ -51,7 +51,7 @@ script_run script_delete_equal, script_delete_other, script_leave, script_releas
 script_run script_set_equal, script_swap, script_swap_equal, script_expire_equal;
 script_run script_renew, script_renew_own, script_renew_seconds, script_extend, script_extend_all;
 script_run script_acquire, script_acquire_seconds, script_obtain, script_obtain_seconds;
-script_run script_add, script_add_ms, script_slot;
+script_run script_add, script_add_ms, script_slot, script_is_equal, script_one;
 
 /* count_scripts.c */
 script_run script_count, script_count_present, script_count_from, script_count_down;
