@@ -26,7 +26,7 @@ python=python3,python3-redis,python3-django,python3-django-redis,python3-limits,
 python=$python,python3-flask-session,python3-msgspec,python3-cachelib,python3-aiocache
 php="php-cli,php-redis,php-predis,php-illuminate-redis,php-illuminate-cache,php-illuminate-container,php-symfony-lock"
 ruby=ruby,ruby-redis,ruby-activesupport,ruby-rack-attack
-others=unbound
+others=unbound,prometheus-redis-exporter
 libraries=libevent-core-2.1-7t64,libssl3t64,libsystemd0,libasan8,libubsan1,libinih1,libsmartcols1,libncursesw6
 
 # trim - remove what no test needs, and put the rest where a guest finds it.

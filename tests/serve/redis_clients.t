@@ -44,7 +44,11 @@ one.flushdb()
 equal('redis-py pings', True, one.ping())
 equal('redis-py sets and reads each byte', bytes(range(256)), (one.set('k', bytes(range(256))), one.get('k'))[1])
 equal('redis-py reads the version', True, one.info()['redis_version'].startswith('7.'))
+equal('redis-py reads how many entries have expired and were evicted', [int, int],
+      [type(one.info().get(name)) for name in ('expired_keys', 'evicted_keys')])
 one.set('k', 'v', ex=100)
+equal('redis-py reads how many entries are there, by databases', {'keys': 1, 'expires': 0, 'avg_ttl': 0},
+      one.info()['db0'])
 true('a time-to-live is kept', 95 <= one.ttl('k') <= 100, one.ttl('k'))
 equal('a pipeline is one transaction', [True, 1, 2, b'2'],
       one.pipeline().set('n', 0).incr('n').incr('n').get('n').execute())

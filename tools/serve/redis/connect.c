@@ -277,34 +277,57 @@ enum started redis_time(struct work *work, struct redis *redis)
 	return answer_end(&answer);
 }
 
+/* A line for each database. Nothing counts the entries that expire. Return: their length. */
+static int write_databases(struct work *work, char *text, size_t size)
+{
+	struct hashbelt_info info;
+	struct belt *belt;
+	unsigned int i;
+	int len = 0;
+
+	for (i = 0; i < DATABASES_MAX; i++) {
+		belt = belts_database(work->service->belts, i);
+		if (belt && !belt_info(belt, &info))
+			len += snprintf(text + len, size - len,
+					"db%u:keys=%llu,expires=0,avg_ttl=0\r\n", i,
+					info.entries);
+	}
+	return len;
+}
+
 /* The lines of INFO. Return: their length. */
 static int write_info(struct work *work, struct redis *redis, char *text, size_t size)
 {
 	struct service *service = work->service;
+	__u64 stats[HASHBELT_STAT_COUNT] = { 0 };
 	struct server_figures figures;
 	struct hashbelt_info info;
 	uint64_t sums[COUNTERS_COUNT];
 	struct counters *sum = (struct counters *)sums;
+	int len;
 
 	service->calls->figures(service->owner, &figures);
 	service->calls->sum_counters(service->owner, sums);
 	belt_info(redis_belt(work, redis), &info);
-	return snprintf(text, size,
-			"# Server\r\nredis_version:" REDIS_VERSION "\r\nredis_mode:standalone\r\n"
-			"hbserve_version:" VERSION "\r\nhbserve_belt:%s\r\n"
-			"uptime_in_seconds:%llu\r\n\r\n"
-			"# Clients\r\nconnected_clients:%llu\r\n\r\n"
-			"# Memory\r\nused_memory:%llu\r\nmaxmemory:%llu\r\n\r\n"
-			"# Persistence\r\nloading:0\r\n\r\n"
-			"# Stats\r\ntotal_connections_received:%llu\r\n"
-			"keyspace_hits:%llu\r\nkeyspace_misses:%llu\r\n\r\n"
-			"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n"
-			"# Keyspace\r\ndb%u:keys=%llu\r\n",
-			belt_name(redis_belt(work, redis)),
-			(unsigned long long)figures.started,
-			(unsigned long long)figures.connections, info.bytes, info.max_bytes,
-			(unsigned long long)figures.total, (unsigned long long)sum->get_hits,
-			(unsigned long long)sum->get_misses, redis->database, info.entries);
+	belt_stat(redis_belt(work, redis), stats);
+	len = snprintf(text, size,
+		       "# Server\r\nredis_version:" REDIS_VERSION "\r\nredis_mode:standalone\r\n"
+		       "hbserve_version:" VERSION "\r\nhbserve_belt:%s\r\n"
+		       "uptime_in_seconds:%llu\r\n\r\n"
+		       "# Clients\r\nconnected_clients:%llu\r\n\r\n"
+		       "# Memory\r\nused_memory:%llu\r\nmaxmemory:%llu\r\n\r\n"
+		       "# Persistence\r\nloading:0\r\n\r\n"
+		       "# Stats\r\ntotal_connections_received:%llu\r\n"
+		       "expired_keys:%llu\r\nevicted_keys:%llu\r\n"
+		       "keyspace_hits:%llu\r\nkeyspace_misses:%llu\r\n\r\n"
+		       "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n"
+		       "# Keyspace\r\n",
+		       belt_name(redis_belt(work, redis)), (unsigned long long)figures.started,
+		       (unsigned long long)figures.connections, info.bytes, info.max_bytes,
+		       (unsigned long long)figures.total, stats[HASHBELT_STAT_EXPIRED],
+		       stats[HASHBELT_STAT_EVICTED] + stats[HASHBELT_STAT_PRESSURE],
+		       (unsigned long long)sum->get_hits, (unsigned long long)sum->get_misses);
+	return len + write_databases(work, text + len, size - len);
 }
 
 /* All sections: clients look for lines. */
