@@ -10,7 +10,8 @@
 modules='memcache@1.10.0 hashery@3.0.5 hookified@3.0.4
 	@keyv/memcache@2.0.2 keyv@5.6.0 @keyv/serialize@1.1.1 memjs@1.3.2 buffer@6.0.3 base64-js@1.5.1 ieee754@1.2.1
 	memcached@2.2.2 hashring@3.2.0 connection-parse@0.0.7 simple-lru-cache@0.0.2 jackpot@0.0.6 retry@0.6.0
-	memcache-client@1.0.5 memcache-parser@1.0.1 lodash.defaults@4.2.0 optional-require@1.1.8 tslib@2.1.0'
+	memcache-client@1.0.5 memcache-parser@1.0.1 lodash.defaults@4.2.0 optional-require@1.1.8 tslib@2.1.0
+	rate-limiter-flexible@11.4.0'
 
 # The programs run with the Node.js of unstable, which is newer than what npm may find here.
 bootstrap() {
