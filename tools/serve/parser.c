@@ -624,12 +624,12 @@ static const char *take_meta(struct request *request, const struct line *line)
 	return line->count > META_WORDS_MAX ? "CLIENT_ERROR options flags are too long" : NULL;
 }
 
-/* Whether mg has a condition for U, and a touch that can depend on it. */
+/* Whether mg has one kind of condition for U, and a touch that can depend on it. */
 static bool has_condition(const struct request *request)
 {
 	return request->given & meta_bit('T') &&
 	       !(request->given & (meta_bit('N') | meta_bit('R'))) &&
-	       (request->how || request->given & meta_bit('C'));
+	       !request->how == !!(request->given & meta_bit('C'));
 }
 
 /* mg KEY FLAG... */
