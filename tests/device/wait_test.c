@@ -152,8 +152,8 @@ static void test_epoll(void)
 	queue_events(other, 1);
 	ok(epoll_at_last(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
 	   "level-triggered epoll reports EPOLLIN as long as an event is queued");
-	ok(epoll_at_last(edge) == EPOLLIN && !epoll_now(edge),
-	   "edge-triggered epoll reports EPOLLIN once for a queued event");
+	is_int(epoll_at_last(edge), EPOLLIN, "edge-triggered epoll reports a queued event");
+	is_int(epoll_now(edge), 0, "edge-triggered epoll reports a queued event once");
 	ok(epoll_at_last(once) == EPOLLIN && !epoll_now(once),
 	   "EPOLLONESHOT reports EPOLLIN once for a queued event");
 	queue_events(other, 1);
@@ -166,8 +166,8 @@ static void test_epoll(void)
 	is_int(epoll_now(level), 0,
 	       "level-triggered epoll reports nothing when all events were read");
 	put_and_expire(other, "key", "value");
-	ok(epoll_at_last(edge) == EPOLLIN && !epoll_now(edge),
-	   "edge-triggered epoll reports EPOLLIN once for a new event");
+	is_int(epoll_at_last(edge), EPOLLIN, "edge-triggered epoll reports a new event");
+	is_int(epoll_now(edge), 0, "edge-triggered epoll reports a new event once");
 	put_and_expire(other, "key", "value");
 	is_int(epoll_at_last(edge), EPOLLIN,
 	       "edge-triggered epoll reports a new event while another one is queued");
