@@ -1081,8 +1081,9 @@ suite_rt() (
 		return
 	fi
 	[ "$listing" ] || image=$("$tests/vm/kernel.sh" image rt)
-	use_build rt "Debian's kernel with PREEMPT_RT" "$tests/module.sh" --user "$headers" &&
-		on_other rt "" x86_64 4 PREEMPT_RT
+	use_build rt "Debian's kernel with PREEMPT_RT" "$tests/module.sh" --user "$headers" || exit
+	on_other rt "" x86_64 4 PREEMPT_RT
+	guest busy-rt "--memory 2560 --count-instructions" life/busy_test
 )
 
 # use_processor SUITE PROCESSOR - give the next guests programs for another processor. Sets root, the directory with
