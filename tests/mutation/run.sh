@@ -502,6 +502,24 @@ list_cases() {
 		}' "$here/cases"
 }
 
+# check_programs - print the suites and the programs that do not exist in lines of the file "programs".
+check_programs() {
+	cat "$tests/kunit/"*_test.c >"$work/kunit"
+	while IFS=: read -r source line; do
+		printf '%s' "${line%%/*}" | tr -s ' ' '\n' | grep . | while read -r suite; do
+			grep -q "\.name = \"hashbelt_$(echo "$suite" | sed 's/\*$/[a-z_]*/')\"" "$work/kunit" ||
+				echo "tests/mutation/programs: no suite $suite of KUnit for $source"
+		done
+		line=${line#*/}
+		[ "$line" ] || echo "tests/mutation/programs: no program for $source"
+		for program in $line; do
+			program=${program%%:*}
+			find "$tests" -path "*/$program" -o -path "*/$program.c" | grep -q . ||
+				echo "tests/mutation/programs: no program $program for $source"
+		done
+	done
+}
+
 # check - print what does not fit the sources. False: there is something.
 check() {
 	work=$(mktemp -d)
@@ -514,6 +532,7 @@ check() {
 		cut -f 2 "$work/list" | sort -u | while read -r source; do
 			grep -q "^$source: " "$here/programs" || echo "tests/mutation/programs: no line for $source"
 		done
+		grep '^[^#]' "$here/programs" | check_programs
 		while IFS='	' read -r id file suite program before after; do
 			sed "$before" "$top/$file" | cmp -s - "$top/$file" &&
 				echo "tests/mutation/cases: the edit of $id does not change $file"
