@@ -230,14 +230,11 @@ places() {
 	done
 }
 
-# stock MEMORY PROGRAM... - run programs on the stock kernel, and those that measure time in a guest of
-# their own.
+# stock PROGRAM... - run programs on the stock kernel, and those that measure time in a guest of their own.
 stock() {
-	memory=$1
-	shift
 	module=$tree/.cache/build/module-mutant
 	# shellcheck disable=SC2046 # names, split on purpose
-	guest "--memory $memory" "$module" "SCALE=5 FIRST=yes" $(places "$@" | without_counted) || return
+	guest "--memory 1024" "$module" "SCALE=5 FIRST=yes" $(places "$@" | without_counted) || return
 	measured=$(places "$@" | grep -xFf "$copy/counted") || return 0
 	# shellcheck disable=SC2086 # names, split on purpose
 	guest --count-instructions "$module" "SCALE=5 FIRST=yes" $measured
@@ -245,7 +242,7 @@ stock() {
 
 stage_guest() {
 	# shellcheck disable=SC2086 # names, split on purpose
-	stock 512 $programs
+	stock $programs
 }
 
 # everything - print the programs that "make test" runs on the stock kernel. The last one removes the
@@ -258,7 +255,7 @@ everything() {
 
 stage_device() {
 	# shellcheck disable=SC2046 # names, split on purpose
-	stock 1024 $(everything)
+	stock $(everything)
 }
 
 stage_debug() {
