@@ -152,6 +152,10 @@ static void test_epoll(void)
 	queue_events(other, 1);
 	ok(epoll_at_last(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
 	   "level-triggered epoll reports EPOLLIN as long as an event is queued");
+	/*
+	 * Once, because no event was read before. A read that leaves events wakes pollers, too, and
+	 * if they wake late, that is one more report for the next event.
+	 */
 	is_int(epoll_at_last(edge), EPOLLIN, "edge-triggered epoll reports a queued event");
 	is_int(epoll_now(edge), 0, "edge-triggered epoll reports a queued event once");
 	ok(epoll_at_last(once) == EPOLLIN && !epoll_now(once),
@@ -167,7 +171,6 @@ static void test_epoll(void)
 	       "level-triggered epoll reports nothing when all events were read");
 	put_and_expire(other, "key", "value");
 	is_int(epoll_at_last(edge), EPOLLIN, "edge-triggered epoll reports a new event");
-	is_int(epoll_now(edge), 0, "edge-triggered epoll reports a new event once");
 	put_and_expire(other, "key", "value");
 	is_int(epoll_at_last(edge), EPOLLIN,
 	       "edge-triggered epoll reports a new event while another one is queued");
