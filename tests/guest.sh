@@ -85,6 +85,11 @@ bytes_used() {
 	cat $used 2>/dev/null || echo 0
 }
 
+# load - load the module, unless it is loaded or built in.
+load() {
+	[ -d /sys/module/hashbelt ] || insmod hashbelt.ko
+}
+
 # refresh BYTES - load the module anew, unless it uses no more than BYTES, or a process that the
 # program has left uses it. The removal waits until all memory is freed.
 refresh() {
@@ -127,8 +132,9 @@ forget_leaks && looking=yes || looking=
 [ ! -e $locks ] || nestings >/tmp/nestings.kernel
 # A kernel may have the driver built in.
 [ -d /sys/module/hashbelt ] && inside=yes || inside=
-[ "$inside" ] || insmod hashbelt.ko || exit 1
 for program; do
+	# The one before may have removed the module.
+	load || exit 1
 	echo "# begin $program"
 	began=$(seconds)
 	bytes=$(bytes_used)

@@ -245,8 +245,7 @@ stage_guest() {
 	stock $programs
 }
 
-# everything - print the programs that "make test" runs on the stock kernel. The last one removes the
-# module.
+# everything - print the programs that "make test" runs on the stock kernel.
 everything() {
 	(cd "$tree/.cache/build/payload/device" && printf '%s\n' ./*_test | sed 's|./||')
 	echo trace.t "$counted" memory/behind_test memory/cgroup_test memory/wipe_test memory/allocator_test \
