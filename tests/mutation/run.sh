@@ -127,9 +127,10 @@ without_counted() {
 	grep -vxFf "$copy/counted"
 }
 
-# check_first PROGRAM... - print those of a file's programs that the debug kernel runs.
+# check_first PROGRAM... - print those of a file's programs that the debug kernel runs. Those of memory/
+# measure memory, of which KASAN takes some for each object.
 check_first() {
-	printf '%s\n' "$@" | grep -Ev "stress|\.t$" | without_counted | head -n 3
+	printf '%s\n' "$@" | grep -Ev "stress|\.t$|^memory/" | without_counted | head -n 3
 }
 
 # table FILE - sets suites and programs for a file, and checked, the programs for the debug kernel.
