@@ -46,6 +46,21 @@ static void test_number(const char *text, bool is_number, uint64_t want)
 	   is_number ? "returns it" : "refuses it");
 }
 
+/* @seconds: 0 if the time is refused. */
+static void test_time(const char *request, int64_t seconds)
+{
+	struct request found;
+	char text[100];
+	enum parsed parsed;
+
+	strcpy(text, request);
+	parsed = parser_request(text, strlen(text), VALUE_MAX, &found);
+	ok(parsed == PARSED_REQUEST && !found.error == !!seconds &&
+	   (!seconds || found.exptime == seconds),
+	   "parser_request() of '%.*s': the time is %lld", (int)strcspn(request, "\r"), request,
+	   (long long)seconds);
+}
+
 static void test_base64(const char *key, const char *want)
 {
 	char text[PARSER_BASE64_MAX];
@@ -67,6 +82,17 @@ int main(void)
 	test_number("12ab", false, 0);
 	test_number("", false, 0);
 	test_number("-", false, 0);
+	test_time("set k 0 2177452800 1\r\na\r\n", 2177452800);
+	test_time("cas k 0 9223372036854775807 1 1\r\na\r\n", INT64_MAX);
+	test_time("set k 0 -4294967296 1\r\na\r\n", -4294967296);
+	test_time("add k 0 9223372036854775808 1\r\na\r\n", 0);
+	test_time("touch k 2177452800\r\n", 2177452800);
+	test_time("gat 9223372036854775807 k\r\n", INT64_MAX);
+	test_time("touch k 9223372036854775808\r\n", 0);
+	test_time("ms k 1 T2177452800\r\na\r\n", 2177452800);
+	test_time("mg k T-4294967296\r\n", -4294967296);
+	test_time("flush_all 2147483647\r\n", INT32_MAX);
+	test_time("flush_all 2147483648\r\n", 0);
 	test_base64("", "");
 	test_base64("f", "Zg==");
 	test_base64("fo", "Zm8=");

@@ -27,6 +27,9 @@
 /* For memcached a longer time-to-live is a date. */
 #define RELATIVE_MAX	(30 * 24 * 3600)
 
+/* The longest time-to-live of a belt, whole seconds. */
+#define LONGEST		((int64_t)(HASHBELT_TTL_MAX_MS / 1000))
+
 /**
  * service_begin() - fill in what a service begins with
  * @service:	the service, zeroed but for what it is given
@@ -68,11 +71,11 @@ void work_free(struct work *work)
 /**
  * exptime_to_ttl() - the time-to-live that a client asks for
  * @exptime:	as in the request: seconds, or a date after more than 30 days
- * @ttl_ms:	returned: for the belt
+ * @ttl_ms:	returned: for the belt, which is the longest time of a belt for a later date
  *
  * Return: false if it is over at once.
  */
-bool exptime_to_ttl(int32_t exptime, __u64 *ttl_ms)
+bool exptime_to_ttl(int64_t exptime, __u64 *ttl_ms)
 {
 	struct timespec now;
 	int64_t left;
@@ -83,8 +86,16 @@ bool exptime_to_ttl(int32_t exptime, __u64 *ttl_ms)
 			*ttl_ms = exptime * 1000ULL;
 		return exptime >= 0;
 	}
+	/* pylibmc sends a time below 0 as one of 32 bits without a sign, -1 as 4294967295. */
+	if (exptime > UINT32_MAX - RELATIVE_MAX && exptime <= UINT32_MAX)
+		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
-	left = exptime * 1000LL - now.tv_sec * 1000LL - now.tv_nsec / 1000000;
+	left = exptime - now.tv_sec;
+	if (left > LONGEST) {
+		*ttl_ms = HASHBELT_TTL_MAX_MS;
+		return true;
+	}
+	left = left * 1000 - now.tv_nsec / 1000000;
 	*ttl_ms = left;
 	return left > 0;
 }

@@ -207,7 +207,7 @@ void batch_run(struct work *work);
 bool batch_write(struct work *work, bool *full);
 
 bool is_full(int err);
-bool exptime_to_ttl(int32_t exptime, __u64 *ttl_ms);
+bool exptime_to_ttl(int64_t exptime, __u64 *ttl_ms);
 void note_length(struct service *service, size_t len);
 
 #endif /* HBSERVE_BATCH_H */

@@ -145,22 +145,17 @@ bool parser_number(const char *text, size_t len, uint64_t *number)
 	return !minus || (int64_t)*number >= 0;
 }
 
-/* A number of 32 bits that has a sign; or one of 64 bits, which is @cut to 32. */
-static bool read_signed(const struct word *word, size_t from, bool cut, int32_t *number)
+/* A time: a number of 64 bits that has a sign. memcached keeps 32 bits, which end in 2038. */
+static bool read_time(const struct word *word, size_t from, int64_t *seconds)
 {
 	uint64_t value;
 	bool minus;
 
 	if (!read_digits(word->at + from, word->len - from, &minus, &value) ||
-	    value > (uint64_t)(cut ? INT64_MAX : INT32_MAX) + minus)
+	    value > (uint64_t)INT64_MAX + minus)
 		return false;
-	*number = (int32_t)(uint32_t)(minus ? -value : value);
+	*seconds = (int64_t)(minus ? -value : value);
 	return true;
-}
-
-static bool signed_number(const struct word *word, size_t from, int32_t *number)
-{
-	return read_signed(word, from, false, number);
 }
 
 static bool unsigned_number(const struct word *word, size_t from, uint32_t *number)
@@ -345,7 +340,7 @@ static enum parsed parse_get(struct request *request, struct line *line)
 /* gat EXPTIME KEY... */
 static enum parsed parse_gat(struct request *request, struct line *line)
 {
-	if (!signed_number(&line->words[1], 0, &request->exptime))
+	if (!read_time(&line->words[1], 0, &request->exptime))
 		return refuse(request, BAD_EXPTIME);
 	request->words = line->words[1].at + line->words[1].len;
 	return parse_get(request, line);
@@ -372,8 +367,7 @@ static enum parsed parse_store(struct request *request, struct line *line)
 	look_for_noreply(request, line);
 	if (!take_key(request, &words[1]) ||
 	    !parser_number(words[2].at, words[2].len, &flags) ||
-	    /* The rule of memcached, which refuses such times of all other commands. */
-	    !read_signed(&words[3], 0, true, &request->exptime))
+	    !read_time(&words[3], 0, &request->exptime))
 		return refuse(request, BAD_LINE);
 	if (request->command == COMMAND_CAS &&
 	    (line->count < 6 || !parser_number(words[5].at, words[5].len, &request->unique)))
@@ -403,7 +397,7 @@ static enum parsed parse_touch(struct request *request, struct line *line)
 	look_for_noreply(request, line);
 	if (!take_key(request, &line->words[1]))
 		return refuse(request, BAD_LINE);
-	if (!signed_number(&line->words[2], 0, &request->exptime))
+	if (!read_time(&line->words[2], 0, &request->exptime))
 		return refuse(request, BAD_EXPTIME);
 	return PARSED_REQUEST;
 }
@@ -415,13 +409,14 @@ static enum parsed parse_delete(struct request *request, struct line *line)
 	return take_key(request, &line->words[1]) ? PARSED_REQUEST : refuse(request, BAD_LINE);
 }
 
-/* flush_all [DELAY] [noreply] */
+/* flush_all [DELAY] [noreply]. A timer takes 32 bits. */
 static enum parsed parse_flush(struct request *request, struct line *line)
 {
 	bool noreply = look_for_noreply(request, line);
 
 	if (line->count != (noreply ? 2 : 1) &&
-	    !signed_number(&line->words[1], 0, &request->exptime))
+	    (!read_time(&line->words[1], 0, &request->exptime) ||
+	     request->exptime != (int32_t)request->exptime))
 		return refuse(request, BAD_EXPTIME);
 	return PARSED_REQUEST;
 }
@@ -511,9 +506,9 @@ static const char *flag_number(const struct word *word, uint64_t *number, const 
 	return parser_number(word->at + 1, word->len - 1, number) ? NULL : error;
 }
 
-static const char *flag_seconds(const struct word *word, int32_t *seconds)
+static const char *flag_seconds(const struct word *word, int64_t *seconds)
 {
-	return signed_number(word, 1, seconds) ? NULL : BAD_FLAG_VALUE;
+	return read_time(word, 1, seconds) ? NULL : BAD_FLAG_VALUE;
 }
 
 /* The conditions of a touch, which stand together. Return: the error, or NULL. */

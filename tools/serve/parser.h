@@ -98,9 +98,9 @@ struct request {
 	const char *words_end;
 	const char *error;
 	uint32_t flags;
-	int32_t exptime;
-	int32_t vivify;
-	int32_t recache;
+	int64_t exptime;
+	int64_t vivify;
+	int64_t recache;
 	uint64_t unique;
 	uint64_t delta;
 	uint64_t initial;
