@@ -24,7 +24,7 @@ compiler=make,gcc,libc6-dev,pkgconf,libevent-dev,libhiredis-dev,libpq-dev,libssl
 engines=redis-server,valkey-server,postgresql,pgbouncer,memcached,openssl
 clients=python3,python3-redis,python3-psycopg2
 # Of memcached. modules.sh has those from npm.
-clients=$clients,python3-pymemcache,libmemcached-tools,liburi-perl,ruby-dalli,php-cli,php-memcached,nodejs
+clients=$clients,python3-pymemcache,python3-pylibmc,libmemcached-tools,liburi-perl,ruby-dalli,php-cli,php-memcached,nodejs
 
 # bootstrap - make the root directory. Valkey takes the command line of Redis, so a test of Redis finds it by
 # that name. The package lists of unstable are often older than their Valid-Until date allows.

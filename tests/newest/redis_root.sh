@@ -18,7 +18,8 @@ modules='ioredis@6.0.0 redis@6.3.1 connect-redis@10.0.0 express@5.3.0 express-se
 	fastify@5.12.8 @fastify/rate-limit@11.2.0 redis-semaphore@5.8.0 redlock-universal@0.8.5
 	@nest-lab/throttler-storage-redis@1.2.0 @nestjs/common@11.1.9 reflect-metadata@0.2.2 rxjs@7.8.2
 	hono@4.13.19 rate-limit-redis5@npm:rate-limit-redis@5.0.0 cacheable@2.5.0
-	@hapi/catbox@12.1.1 @hapi/catbox-redis@7.1.0'
+	@hapi/catbox@12.1.1 @hapi/catbox-redis@7.1.0 @valkey/valkey-glide@2.5.2
+	koa@3.3.0 koa-session@7.0.2 koa-redis@4.0.1'
 # Installed without peers, which would be whole frameworks, or older releases.
 alone='hono-rate-limiter@0.5.4 @medusajs/locking-redis@2.21.2 unstorage@1.17.6 bentocache@1.6.1
 	@verrou/core@0.5.2 @better-auth/redis-storage@1.7.5'
