@@ -114,20 +114,23 @@ TRACE_EVENT(hashbelt_drain,
 		  __entry->shard, __entry->expired, __entry->cascaded)
 );
 
-/* @belt_name has HASHBELT_NAME_SIZE bytes; NULL: it is no valid name, and not recorded. */
+/*
+ * @call: at most 7 bytes, copied: tools that read a record later cannot follow a pointer.
+ * @belt_name has HASHBELT_NAME_SIZE bytes; NULL: it is no valid name, and not recorded.
+ */
 TRACE_EVENT(hashbelt_manage,
 	TP_PROTO(const char *call, const char *belt_name, int err),
 	TP_ARGS(call, belt_name, err),
 	TP_STRUCT__entry(
-		__field(const char *, call)
 		__field(u32, uid)
 		__field(int, err)
+		__array(char, call, 8)
 		__array(char, name, HASHBELT_NAME_SIZE)
 	),
 	TP_fast_assign(
-		__entry->call = call;
 		__entry->uid = from_kuid(&init_user_ns, current_fsuid());
 		__entry->err = err;
+		strscpy(__entry->call, call, sizeof(__entry->call));
 		strscpy(__entry->name, belt_name ?: "", HASHBELT_NAME_SIZE);
 	),
 	TP_printk("call=%s uid=%u err=%d name=%s", __entry->call, __entry->uid, __entry->err,
