@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../device/tap.h"
@@ -550,6 +551,13 @@ static bool put_beyond(struct hashbelt *belt, __u64 max_entries, __u64 max_bytes
 	return said;
 }
 
+/* A file that root may open by its mode, and cannot open. */
+#define CLOSED		"/tmp/closed"
+
+/* The beginning of the sentence where the device can be opened, and its ioctls fail. */
+#define FILTERED	"/dev/hashbelt opens, but its ioctls are refused: " \
+			"let the filter of system calls (seccomp), the rules of Landlock"
+
 /* The caller is root, to whom the mode of the device refuses nothing. */
 static void test_refusals(struct hashbelt *named)
 {
@@ -558,11 +566,20 @@ static void test_refusals(struct hashbelt *named)
 
 	if (fd < 0 || hashbelt_fdopen(fd, &reader))
 		bail_out("cannot open the device for reading");
-	ok(says(NULL, -EACCES, HASHBELT_CALL_OPEN, NULL,
+	/* open(2) fails on a socket, also for root. */
+	if (mknod(CLOSED, S_IFSOCK | 0666, 0))
+		bail_out("mknod: %s", strerror(errno));
+	ok(says(NULL, -EACCES, HASHBELT_CALL_OPEN, CLOSED,
 		"though its mode allows it: a security module"),
 	   "the sentence about EACCES of open names a security module where the mode allows it");
-	ok(says(NULL, -EPERM, HASHBELT_CALL_OPEN, NULL, "the device rule of a cgroup refuses it"),
+	ok(says(NULL, -EPERM, HASHBELT_CALL_OPEN, CLOSED,
+		"the device rule of a cgroup refuses it"),
 	   "the sentence about EPERM of open names the device rule of a cgroup");
+	unlink(CLOSED);
+	ok(says(NULL, -EPERM, HASHBELT_CALL_OPEN, NULL, FILTERED),
+	   "the sentence about EPERM of open names seccomp where the device can be opened");
+	ok(says(NULL, -EACCES, HASHBELT_CALL_OPEN, NULL, FILTERED),
+	   "the sentence about EACCES of open names Landlock where the device can be opened");
 	ok(says(named, -EACCES, HASHBELT_CALL_PUT, NULL,
 		"a security module (SELinux) refuses put on belt 'default': 'ausearch -m avc'"),
 	   "the sentence about EACCES names a security module and where its denial is");

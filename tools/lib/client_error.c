@@ -83,6 +83,9 @@ _Static_assert(HASHBELT_VALUE_MAX == 1048576 && HASHBELT_SCAN_MAX == 1048576 &&
 #define RULED \
 	"the device rule of a cgroup refuses it: start the container with '--device @d'," \
 	" or the unit of systemd with 'DeviceAllow=@d rw'"
+#define FILTERED \
+	"let the filter of system calls (seccomp), the rules of Landlock or of a security module" \
+	" (SELinux) allow them"
 #define LOOK \
 	"'ausearch -m avc' or 'journalctl -k' shows the denial, docs/hardening.md the rules"
 #define MAY_DROP \
@@ -527,6 +530,20 @@ static void say_closed(struct failure *failure)
 	}
 }
 
+/*
+ * Whether the device can be opened: then not open(2) was refused, but the first ioctl behind it,
+ * EPERM by most filters of system calls, EACCES by Landlock and SELinux.
+ */
+static int can_open(const struct failure *failure)
+{
+	int fd = open(device_of(failure), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0)
+		return 0;
+	close(fd);
+	return 1;
+}
+
 /* Whether the descriptor is open for reading only. The belt may refuse the call as well. */
 static int is_read_only(const struct failure *failure)
 {
@@ -587,6 +604,7 @@ static void say_default(struct failure *failure)
 static int say_special(struct failure *failure)
 {
 	int is_create = failure->call == HASHBELT_CALL_CREATE;
+	int is_open = failure->call == HASHBELT_CALL_OPEN;
 
 	if (is_create && (failure->err == ENOSPC || failure->err == EDQUOT)) {
 		say_many(failure);
@@ -594,7 +612,10 @@ static int say_special(struct failure *failure)
 		say_full(failure);
 	} else if (failure->err == EDQUOT) {
 		say_quota(failure);
-	} else if (failure->err == EACCES && failure->call == HASHBELT_CALL_OPEN) {
+	} else if (is_open && (failure->err == EPERM || failure->err == EACCES) &&
+		   can_open(failure)) {
+		say_template(failure, "@d opens, but its ioctls are refused: " FILTERED);
+	} else if (is_open && failure->err == EACCES) {
 		say_closed(failure);
 	} else if (failure->err == EACCES && is_create && failure->name &&
 		   !strcmp(failure->name, HASHBELT_DEFAULT_BELT)) {
