@@ -10,15 +10,27 @@ say() {
 	printf '\n%s\n' "$*"
 }
 
+# print_command COMMAND... - print a command as a reader can type it.
+print_command() {
+	printf '$'
+	for word; do
+		case $word in
+		*' '*) printf " '%s'" "$word" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
+	echo
+}
+
 # show COMMAND... - print a command and run it.
 show() {
-	echo "\$ $*"
+	print_command "$@"
 	"$@"
 }
 
 # miss COMMAND... - the same; the command must exit with 1 ("no").
 miss() {
-	echo "\$ $*"
+	print_command "$@"
 	"$@" && return 1
 	[ $? -eq 1 ]
 }

@@ -479,12 +479,19 @@ suite_store() {
 
 # tour - a test: what "make run" shows comes to its end.
 tour() {
-	echo 1..1
+	echo 1..2
 	"$tests/tour.sh" >"$logs/tour.log" 2>&1
 	tour_status=$?
 	[ $tour_status != 0 ] || {
 		echo "ok 1 - the tour comes to its end"
-		return
+		if grep -qF "put job:17 'send the reminder' --ttl" "$logs/tour.log"; then
+			echo "ok 2 - the tour prints a value with blanks in quotes"
+		else
+			echo "not ok 2 - the tour prints a value with blanks in quotes"
+			grep job:17 "$logs/tour.log" | sed 's/^/# /'
+			tour_status=1
+		fi
+		return $tour_status
 	}
 	echo "not ok 1 - the tour comes to its end"
 	tail -n 40 "$logs/tour.log" | sed 's/^/# /'
