@@ -38,7 +38,7 @@ for command in $commands; do
 		hbctl "$command" $(operands "$command") --foo
 	# shellcheck disable=SC2046 # words
 	is "$command with an operand too many exits with 2" 2 '' \
-		"$command: 'more' is one operand too many *" \
+		"$command: 'more' is one operand too many*" \
 		hbctl "$command" $(operands "$command") more
 	# shellcheck disable=SC2046 # words
 	is "$command without a device exits with 3" 3 '' "there is no device $no: *" \
@@ -65,7 +65,9 @@ for command in lock unlock renew; do
 	is "$command with an empty name exits with 2" 2 '' \
 		"$command: a key has 1 to 1024 bytes, not 0 *" hbctl $command '' --owner a
 done
-refuses "lock: 'true' is one operand too many *" lock x true
+refuses "lock: 'true' is one operand too many: write '--' before a command (*" lock x true
+refuses "lock: there is no option '-c': write '--' before a command (*" lock x tar -cf y
+refuses "lock: there is no option '--gzip': write '--' before a command (*" lock x tar --gzip
 is 'lock -- -x is right usage' 3 '' "there is no device $no: *" hbctl -D $no lock -- -x
 is 'lock -- -x -- with a command is right usage' 3 '' "there is no device $no: *" \
 	hbctl -D $no lock -- -x -- true --foo

@@ -440,8 +440,8 @@ static enum status check_operands(const struct request *request)
 		return fail_usage(request, "an operand is missing: %s %s", command->name,
 				  command->operands);
 	if (request->count > command->most)
-		return fail_usage(request, "'%s' is one operand too many",
-				  request->operands[command->most]);
+		return fail_usage(request, "'%s' is one operand too many%s",
+				  request->operands[command->most], dash_hint(request));
 	return STATUS_DONE;
 }
 

@@ -61,16 +61,35 @@ static int index_of_letter(const struct parser *parser, int letter)
 	return -1;
 }
 
+/**
+ * dash_hint() - the advice about operands behind the last that the command takes
+ * @request:	the request
+ *
+ * flock(1) and timeout(1) run a command without a '--' before it.
+ *
+ * Return: the rest of a sentence, empty if there are no such operands, or none can be a command.
+ */
+const char *dash_hint(const struct request *request)
+{
+	const struct command *command = request->command;
+
+	if (!command || request->count <= command->most ||
+	    !strstr(command->operands, COMMAND_LINE))
+		return "";
+	return ": write '--' before a command";
+}
+
 /* @word: the option as it was given, perhaps with its argument. */
 static enum status fail_unknown(const struct request *request, const struct parser *parser,
 				const char *word)
 {
 	char name[64], text[GUESS_SIZE];
 	struct guess guess = { .word = name };
+	const char *hint = dash_hint(request);
 	int i;
 
-	if (strncmp(word, "--", 2))
-		return fail_usage(request, "there is no option '%s'", word);
+	if (strncmp(word, "--", 2) || *hint)
+		return fail_usage(request, "there is no option '%s'%s", word, hint);
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	for (i = 0; i < parser->count; i++)
 		guess_offer(&guess, parser->specs[i]->name);
@@ -93,7 +112,8 @@ static enum status fail_option(const struct request *request,
 		return fail_usage(request, "--%s takes no argument",
 				  parser->specs[index]->name);
 	if (optopt)
-		return fail_usage(request, "there is no option '-%c'", optopt);
+		return fail_usage(request, "there is no option '-%c'%s", optopt,
+				  dash_hint(request));
 	return fail_unknown(request, parser, argv[optind - 1]);
 }
 

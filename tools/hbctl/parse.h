@@ -6,5 +6,6 @@
 #include "command.h"
 
 enum status parse(struct request *request, int argc, char **argv);
+const char *dash_hint(const struct request *request);
 
 #endif /* HBCTL_PARSE_H */
