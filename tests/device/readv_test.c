@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * readv_test - reading events into several buffers, without waiting, by io_uring, and by splice(2).
+ * readv_test - reading events into several buffers, without waiting, by io_uring, and by splice(2);
+ * a descriptor that a ring of io_uring has.
  */
 #define _GNU_SOURCE
 #include <linux/io_uring.h>
 #include <sys/uio.h>
 
-#include "events.h"
+#include "lock.h"
 
 #define EVENT	event_size(3, 5)	/* of a key of 3 bytes and a value of 5 */
 #define BUFFERS	4
@@ -269,6 +270,28 @@ static void test_ring(void)
 	close(belt);
 }
 
+/* Registered files are copies of a descriptor, which the kernel drops after the ring is closed. */
+static void test_registered(void)
+{
+	struct hashbelt_lock lock = lock_of("key", "next");
+	int belt = named_locks("registered"), registered = open_named("registered");
+	struct io_uring_params params = {};
+	/* Without a mapping, which would keep it. */
+	int ring = syscall(__NR_io_uring_setup, 1, &params);
+
+	must_bind(registered, "key", "first", 0);
+	if (syscall(__NR_io_uring_register, ring, IORING_REGISTER_FILES, &registered, 1))
+		bail_out("io_uring_register: %s", strerror(errno));
+	close(registered);
+	ok(is_held_by(belt, "key", "first"),
+	   "a bound lock stays while its descriptor is registered with an io_uring");
+	close(ring);
+	lock.wait_ms = FOR_EVER;
+	is_int(call(belt, HASHBELT_IOC_LOCK, &lock), 0,
+	       "a bound lock is free after the ring is closed that its descriptor is registered with");
+	end_locks(belt, "registered");
+}
+
 int main(void)
 {
 	test_one_event();
@@ -276,7 +299,9 @@ int main(void)
 	test_pages();
 	test_nowait();
 	test_splice();
-	if (has_io_uring())
+	if (has_io_uring()) {
 		test_ring();
+		test_registered();
+	}
 	return done_testing();
 }
