@@ -102,8 +102,8 @@ clients)
 	} | pivot server
 	;;
 python)
-	pick "$(of python cost) | select(.operation | IN(\"get\", \"get from window\", \"set\", \"get, 64 a call\")) |
-		[.peer, .operation, (.ratio | $(in_places 2))]" | pivot ratio
+	pick "$(of python cost) | select(.operation | IN(\"get\", \"get from window\", \"set\", \"get, 64 a call\",
+		\"get, 64 a call, same keys\")) | [.peer, .operation, (.ratio | $(in_places 2))]" | pivot ratio
 	;;
 expiry)
 	pick "$(of expiry latency) | select(.percentile | IN(50, 99, 100)) | [.peer + \" \" + .phase, \"\(.percentile) %\",
