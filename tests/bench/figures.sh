@@ -17,9 +17,11 @@
 #		Valkey are those of Debian's unstable
 #	python	instructions of the package for Python, and of other caches of Python
 #	expiry	how long gets take before and while a million other entries expire
+#	expiry-busy	the same on two processors, each with a task that never pauses. Instructions of both
+#		processors count, so each takes two nanoseconds for one of its own
 #	native	time of a read from a window on this machine, without the module, beside other reads
 #		(window.c)
-#	trial, python-trial, native-trial	some of each, on few entries, for figures.t
+#	trial, python-trial, native-trial, busy-trial	some of each, on few entries, for figures.t
 #
 # A line is a figure, a JSON object with these members. New ones may come; these keep their meaning:
 #
@@ -108,6 +110,7 @@ for scenario; do
 	native) measure_here native 1000 10000 100000 1000000 ;;
 	native-trial) measure_here native-trial 1000 ;;
 	times | sizes) measure "$scenario" --memory 2048 ;;
+	expiry-busy | busy-trial) measure "$scenario" --count-instructions --cpus 2 --memory 2048 ;;
 	belts | entries) measure "$scenario" --count-instructions --memory 4096 ;;
 	peers | buckets | serve | memory | expiry | trial)
 		measure "$scenario" --count-instructions --memory 2048

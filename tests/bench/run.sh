@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh [SCENARIO]... - measure scenarios of figures.sh: peers, times, sizes, serve, python, native or
-# expiry, and without an argument the first three. Prints tables, and leaves the lines of figures.sh in
+# run.sh [SCENARIO]... - measure scenarios of figures.sh: peers, times, sizes, serve, python, native, expiry
+# or expiry-busy, and without an argument the first three. Prints tables, and leaves the lines of figures.sh in
 # .cache/build/bench.json.
 set -eu
 unset CDPATH
@@ -32,6 +32,7 @@ show() {
 		table clients "The same by memcslap, with what this client does; it chooses sizes of keys and values at random"
 		;;
 	expiry) table expiry "Microseconds of a get each millisecond, before and while a million other entries expire on one processor" ;;
+	expiry-busy) table expiry-busy "The same on two processors, each with a task that never pauses, in instructions of both" ;;
 	native) table native "Nanoseconds of a read on this machine, without the module: 64 in a row that were the median" ;;
 	python)
 		table python "Operations in Python, as multiples of an ioctl through ctypes that returns at once"

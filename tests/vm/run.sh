@@ -10,9 +10,9 @@
 #
 #   --silence SECONDS      end a guest that prints nothing for SECONDS; 0: never (300)
 #   --memory MB            memory of the guest (1024)
-#   --cpus N               processors of the guest (2)
-#   --count-instructions   one processor, and one nanosecond of the guest's
-#                          clocks is one instruction: results repeat exactly
+#   --cpus N               processors of the guest (2; with --count-instructions 1)
+#   --count-instructions   one nanosecond of the guest's clocks is one instruction, of any
+#                          processor: results repeat exactly
 #   --shift N              with that, 2^N nanoseconds are one instruction (0)
 #   --numa                 two nodes, each with half of processors and memory
 #   --interactive          a prompt on this terminal, after COMMAND, which is
@@ -76,7 +76,7 @@ complaints="$complaints|messages dropped|kmemleak: (Cannot|Memory|.* disabled)"
 # (32768), a test suite (262144).
 permitted=$((4096 | 8192 | 32768 | 262144))
 
-silence='' memory=1024 cpus=2 append='' keep='' image='' accel=''
+silence='' memory=1024 cpus='' append='' keep='' image='' accel=''
 count='' shift=0 numa='' console='' monitor='' interactive='' machine=pc emulator=qemu-system-x86_64
 work='' guest='' reader='' watcher='' terminal=''
 
@@ -232,6 +232,14 @@ nodes() {
 		"-numa node,memdev=b,cpus=$half-$((cpus - 1))"
 }
 
+# take_turns ARGUMENT... - run an emulator that counts instructions of several processors. Each runs for a part of the
+# time until the emulator's next timer, and then the next one. So there is a timer each 10 us, of a device without use.
+take_turns() {
+	qemu "$@" -smp "$sockets" -netdev hubport,id=none,hubid=0 \
+		-object filter-buffer,id=timer,netdev=none,interval=10 \
+		-append "$line nokaslr norandmaps tsc=reliable $append"
+}
+
 # machine ARGUMENT... - run qemu with the options for the kind of machine. The processor that
 # qemu emulates has a faulty cmpxchg16b, which crashes kernels at random: hide it. Without
 # no_timer_check a kernel panics if its first ticks are late, as they are on a busy host. Each
@@ -253,11 +261,11 @@ machine() {
 		qemu "$@" -machine s390-ccw-virtio -accel tcg,thread=multi -smp "$sockets" -cpu max \
 			-append "${line#* } console=ttysclp0 sclp_con_drop=0 $append"
 	elif [ "$count" ]; then
-		qemu "$@" -accel tcg,thread=single -smp 1 \
-			-cpu max,cx16=off,rdrand=off,rdseed=off \
+		set -- "$@" -accel tcg,thread=single -cpu max,cx16=off,rdrand=off,rdseed=off \
 			-icount "shift=$shift,sleep=off" -seed 1 \
-			-rtc base=2026-01-01T00:00:00,clock=vm \
-			-append "$line nokaslr norandmaps $append"
+			-rtc base=2026-01-01T00:00:00,clock=vm
+		[ "$cpus" = 1 ] || take_turns "$@"
+		qemu "$@" -smp 1 -append "$line nokaslr norandmaps $append"
 	elif [ "$accel" = kvm ]; then
 		qemu "$@" -accel kvm -smp "$sockets" -cpu host \
 			-append "$line $append"
@@ -441,7 +449,8 @@ provide() {
 	pc)
 		flock "$cache/lock" "$here/../need.sh" qemu-system-x86 busybox-static cpio &&
 			busybox=/bin/busybox &&
-			image=${image:-$("$here/kernel.sh" image)}
+			image=${image:-$("$here/kernel.sh" image)} || return
+		[ ! "$count" ] || [ "$cpus" = 1 ] || emulator=$("$here/emulator.sh")
 		;;
 	*)
 		emulated=qemu-system-arm
@@ -474,6 +483,7 @@ done
 [ -d "$1" ] || fail "not a directory: $1"
 payload=$1
 shift
+: "${cpus:=$([ "$count" ] && echo 1 || echo 2)}"
 : "${silence:=$([ "$interactive" ] && echo 0 || echo 300)}"
 
 [ "$machine" = pc ] || [ ! "$count" ] || fail "--count-instructions is for the machine pc only"

@@ -89,6 +89,14 @@ costs() {
 	done
 }
 
+# occupy - let a task that never pauses run on each of two processors, and others on both.
+occupy() {
+	for processor in 1 2; do
+		taskset "$processor" ./spin &
+	done
+	taskset -p 3 $$ >/dev/null
+}
+
 operations="get hit;get miss;put new;put replace;touch;remove"
 
 measure() {
@@ -124,6 +132,14 @@ measure() {
 		;;
 	memory) costs "16 64 256 1024" --value-size "$some bpf-lru" --memory ;;
 	expiry) compare "$expiring" --entries 1000000 --expiry ;;
+	expiry-busy)
+		occupy
+		compare "hashbelt memcached redis hbserve-redis" --entries 1000000 --expiry
+		;;
+	busy-trial)
+		occupy
+		compare hashbelt --entries 1000 --expiry
+		;;
 	trial)
 		compare "$all" --entries 1000 --rounds 2 --unit instructions
 		compare echo --entries 1000 --rounds 2 --unit instructions --operations "get hit"
