@@ -28,6 +28,8 @@ static const struct request_case {
 } cases[] = {
 	{ "*1\r\n$4\r\nPING\r\n", "[PING]", NULL },
 	{ "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n", "[SET][k][]", NULL },
+	{ "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10\r\n1234567890\r\n", "[SET][k][1234567890]",
+	  NULL },
 	{ "*2\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n", "[GET][a\r\nb]", NULL },
 	{ "*2\r\n$3\r\nGET\r\n$12\r\n*1\r\n$1\r\nA\r\nx\r\n", "[GET][*1\r\n$1\r\nA\r\nx]",
 	  NULL },
@@ -60,6 +62,10 @@ static const struct request_case {
 	{ "*1\r\n$-1\r\n", "ERR Protocol error: invalid bulk length", NULL },
 	{ "*1\r\n$536870913\r\n", "ERR Protocol error: invalid bulk length", NULL },
 	{ "*1\r\n$01\r\na\r\n", "ERR Protocol error: invalid bulk length", NULL },
+	{ "*1\r\n$18446744073709551617\r\na\r\n",
+	  "ERR Protocol error: invalid bulk length", NULL },
+	{ "*18446744073709551617\r\n$1\r\na\r\n",
+	  "ERR Protocol error: invalid multibulk length", NULL },
 	{ "*1\r\n$4\r\nPINGxx", "ERR Protocol error: invalid CRLF in request", NULL },
 	{ "*2\r\n$1\r\nA\r\n$21\r\n123456789012345678901\r\n", "dropped",
 	  "ERR Protocol error: unauthenticated bulk length" },
@@ -80,6 +86,24 @@ static void describe_words(const char *at, uint32_t count, char *to)
 		*to++ = ']';
 	}
 	*to = '\0';
+}
+
+static bool is_same(const struct word *found, const struct word *expected)
+{
+	return found->at == expected->at && found->len == expected->len;
+}
+
+/* Whether the first two arguments of a request stand in it. */
+static bool has_first(const struct resp_request *request)
+{
+	struct word name = { NULL, 0 }, key = { NULL, 0 };
+	const char *at = request->args;
+
+	if (request->count)
+		resp_next(&at, &name);
+	if (request->count > 1)
+		resp_next(&at, &key);
+	return is_same(&request->name, &name) && is_same(&request->key, &key);
 }
 
 static void describe_line(const struct resp_request *request, char *to)
@@ -104,6 +128,8 @@ static void describe(enum parsed parsed, const struct resp_request *request, cha
 		strcpy(to, "dropped");
 	else if (request->is_inline)
 		describe_line(request, to);
+	else if (!has_first(request))
+		strcpy(to, "other first arguments");
 	else if (request->count)
 		describe_words(request->args, request->count, to);
 }

@@ -36,10 +36,8 @@ enum started redis_ttl(struct work *work, struct redis *redis)
 {
 	struct hashbelt_item *item;
 	enum started started;
-	struct word key;
 
-	redis_words(redis, &key, 1);
-	item = redis_item(work, redis, HASHBELT_OP_GET, &key, write_left, &started);
+	item = redis_item(work, redis, HASHBELT_OP_GET, &redis->request.key, write_left, &started);
 	if (!item)
 		return started;
 	item->how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
@@ -111,10 +109,9 @@ enum started redis_persist(struct work *work, struct redis *redis)
 {
 	struct hashbelt_item *item;
 	enum started started;
-	struct word key;
 
-	redis_words(redis, &key, 1);
-	item = redis_item(work, redis, HASHBELT_OP_TOUCH, &key, put_write_one, &started);
+	item = redis_item(work, redis, HASHBELT_OP_TOUCH, &redis->request.key, put_write_one,
+			  &started);
 	if (!item)
 		return started;
 	item->how = HASHBELT_IF_EXPIRING;

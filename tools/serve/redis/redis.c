@@ -140,8 +140,7 @@ static const struct redis_command *find(struct redis *redis, const struct word *
 /* Finds the command of the request that was taken, or its error. */
 static void prepare(struct redis *redis, struct client *client)
 {
-	const char *at = redis->request.args;
-	struct word name;
+	const struct word *name = &redis->request.name;
 
 	redis->command = NULL;
 	redis->rest = NULL;
@@ -149,11 +148,9 @@ static void prepare(struct redis *redis, struct client *client)
 	if (redis->request.is_dropped) {
 		strcpy(redis->error, TOO_LONG);
 	} else if (redis->request.count) {
-		resp_next(&at, &name);
-		redis->words = at;
-		redis->command = find(redis, &name);
+		redis->command = find(redis, name);
 		if (!redis->command)
-			refuse_unknown(redis, client, &name);
+			refuse_unknown(redis, client, name);
 		else if (!has_arity(redis))
 			refuse_named(redis, "-ERR wrong number of arguments for '", "' command");
 		else if (!client->may_ask && !(redis->command->flags & REDIS_NO_AUTH))
@@ -177,6 +174,7 @@ static bool take_line(struct redis *redis)
 	if (resp_inline(request->args, len, redis->line, &size, &request->count)) {
 		request->args = redis->line;
 		request->end = redis->line + size;
+		resp_first(request);
 		return true;
 	}
 	request->count = 0;
@@ -264,13 +262,13 @@ static enum parsed take(struct work *work, struct client *client)
 
 static void log_request(const struct redis *redis)
 {
-	struct word key;
+	const struct word *key = &redis->request.key;
 
 	if (log_level() < LOG_REQUESTS || redis->rest)
 		return;
-	if (redis->command->first && redis_words(redis, &key, 1))
-		log_line(LOG_REQUESTS, "request: %s %.*s", redis->command->name, (int)key.len,
-			 key.at);
+	if (redis->command->first && key->at)
+		log_line(LOG_REQUESTS, "request: %s %.*s", redis->command->name, (int)key->len,
+			 key->at);
 	else
 		log_line(LOG_REQUESTS, "request: %s", redis->command->name);
 }

@@ -14,7 +14,8 @@
  */
 unsigned int redis_words(const struct redis *redis, struct word *words, unsigned int most)
 {
-	const char *at = redis->words;
+	const struct word *name = &redis->request.name;
+	const char *at = name->at + name->len + 2;
 	unsigned int count = redis->request.count - 1, i;
 
 	if (count > most)
@@ -151,10 +152,8 @@ enum started redis_look(struct work *work, struct redis *redis,
 {
 	struct hashbelt_item *item;
 	enum started started;
-	struct word key;
 
-	redis_words(redis, &key, 1);
-	item = redis_item(work, redis, HASHBELT_OP_GET, &key, write, &started);
+	item = redis_item(work, redis, HASHBELT_OP_GET, &redis->request.key, write, &started);
 	if (item)
 		item->how = HASHBELT_NO_VALUE | HASHBELT_NO_REFRESH;
 	return started;
@@ -185,10 +184,7 @@ bool redis_keys_fit(const struct redis *redis, unsigned int step)
 /* The first time that a request of many keys is started. False: it is answered by an error. */
 static bool begin_each(struct redis *redis, unsigned int step)
 {
-	struct word name;
-
-	redis->rest = redis->request.args;
-	resp_next(&redis->rest, &name);
+	redis->rest = redis->request.name.at + redis->request.name.len + 2;
 	redis->left = redis->request.count - 1;
 	return redis_keys_fit(redis, step);
 }

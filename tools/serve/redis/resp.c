@@ -14,8 +14,8 @@
 /* Digits of a length with its end of line, at most. */
 #define HEAD_MAX	32
 
-/* Bytes of a head behind its first one that is read without a search for its end. */
-#define SHORT_MAX	8
+/* Bytes of the shortest argument, and at most those of the shortest array that has arguments. */
+#define WHOLE_MIN	6
 
 /* The longest argument of the protocol, bytes. */
 #define BULK_MAX	(512 * 1024 * 1024)
@@ -23,7 +23,7 @@
 /* The number of a head such as *2 or $5. */
 enum head { HEAD_WHOLE, HEAD_PART, HEAD_WRONG };
 
-static enum head read_long(const char *text, size_t len, size_t *at, int64_t *number)
+static enum head read_head(const char *text, size_t len, size_t *at, int64_t *number)
 {
 	const char *from = text + *at + 1, *end;
 
@@ -36,23 +36,6 @@ static enum head read_long(const char *text, size_t len, size_t *at, int64_t *nu
 	if (end == from || end[-1] != '\r' || !resp_integer(from, end - 1 - from, number))
 		return HEAD_WRONG;
 	*at = end + 1 - text;
-	return HEAD_WHOLE;
-}
-
-/* The head is one of a few digits almost always, and then needs no search for its end. */
-static inline enum head read_head(const char *text, size_t len, size_t *at, int64_t *number)
-{
-	const char *from = text + *at + 1, *p = from;
-	int64_t sum = 0;
-
-	if (*at + 1 + SHORT_MAX > len)
-		return read_long(text, len, at, number);
-	for (; *p >= '0' && *p <= '9' && p < from + SHORT_MAX - 2; p++)
-		sum = 10 * sum + (*p - '0');
-	if (p == from || p[0] != '\r' || p[1] != '\n' || (*from == '0' && p > from + 1))
-		return read_long(text, len, at, number);
-	*number = sum;
-	*at = p + 2 - text;
 	return HEAD_WHOLE;
 }
 
@@ -197,6 +180,60 @@ static enum parsed parse_argument(const char *text, size_t len, const struct res
 	return end_argument(text, at + number, place, request);
 }
 
+/*
+ * Reads the head of an argument or array with all its bytes: its number, from 1 on, is not greater
+ * than that of the bytes that follow. Return: the end of the head; NULL: it is no such head.
+ */
+static inline const char *read_number(const char *at, const char *end, char type, size_t *number)
+{
+	size_t sum;
+
+	if (end - at < WHOLE_MIN || *at != type || at[1] < '1' || at[1] > '9')
+		return NULL;
+	sum = at[1] - '0';
+	for (at += 2; *at >= '0' && *at <= '9'; at++) {
+		sum = 10 * sum + (*at - '0');
+		if (sum > (size_t)(end - at))
+			return NULL;
+	}
+	if (memcmp(at, "\r\n", 2))
+		return NULL;
+	*number = sum;
+	return at + 2;
+}
+
+/*
+ * Reads an array with all its bytes, as almost all requests are. False: it is to be read step by
+ * step, because it is not whole, or wrong, or too long, or has an argument without bytes.
+ */
+static bool parse_whole(const char *text, size_t len, const struct resp_limits *limits,
+			struct resp_request *request)
+{
+	const char *end = text + len, *at;
+	size_t count, size, i;
+
+	memset(request, 0, offsetof(struct resp_request, text));
+	at = read_number(text, end, '*', &count);
+	if (!at || count > limits->count)
+		return false;
+	request->args = at;
+	request->count = count;
+	for (i = 0; i < count; i++) {
+		at = read_number(at, end, '$', &size);
+		if (!at || size > limits->bulk || (size_t)(end - at) < size + 2 ||
+		    memcmp(at + size, "\r\n", 2))
+			return false;
+		if (!i)
+			request->name = (struct word){ at, size };
+		else if (i == 1)
+			request->key = (struct word){ at, size };
+		at += size + 2;
+	}
+	request->end = at;
+	request->size = at - text;
+	return request->size <= limits->all;
+}
+
 /**
  * resp_parse() - read the first request
  * @text:	the bytes
@@ -213,6 +250,8 @@ enum parsed resp_parse(const char *text, size_t len, const struct resp_limits *l
 {
 	enum parsed parsed = PARSED_LATER;
 
+	if (!place->count && parse_whole(text, len, limits, request))
+		return PARSED_REQUEST;
 	memset(request, 0, offsetof(struct resp_request, text));
 	if (!place->count)
 		parsed = *text == '*' ? parse_array(text, len, limits, place, request) :
@@ -225,11 +264,27 @@ enum parsed resp_parse(const char *text, size_t len, const struct resp_limits *l
 		request->args = place->drops ? NULL : text + place->args;
 		request->end = text + place->at;
 		request->size = place->at;
+		if (request->args)
+			resp_first(request);
 		parsed = PARSED_REQUEST;
 	}
 	if (parsed != PARSED_PART)
 		memset(place, 0, sizeof(*place));
 	return parsed;
+}
+
+/**
+ * resp_first() - find the first two arguments of a request
+ * @request:	the request, of which the number of arguments and their place are known
+ */
+void resp_first(struct resp_request *request)
+{
+	const char *at = request->args;
+
+	if (request->count)
+		resp_next(&at, &request->name);
+	if (request->count > 1)
+		resp_next(&at, &request->key);
 }
 
 /**

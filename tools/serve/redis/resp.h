@@ -50,6 +50,8 @@ struct resp_place {
 
 /**
  * struct resp_request - a request. Pointers are into the bytes that were parsed
+ * @name:	its first argument, the name of its command; not that of an inline command
+ * @key:	its second argument, the key of most commands; likewise
  * @args:	its arguments, for resp_next(); of an inline command its line
  * @end:	their end
  * @count:	their number; 0: there is nothing to answer; not known of an inline command
@@ -61,6 +63,8 @@ struct resp_place {
  * @text:	space for it
  */
 struct resp_request {
+	struct word name;
+	struct word key;
 	const char *args;
 	const char *end;
 	uint32_t count;
@@ -74,6 +78,7 @@ struct resp_request {
 
 enum parsed resp_parse(const char *text, size_t len, const struct resp_limits *limits,
 		       struct resp_place *place, struct resp_request *request);
+void resp_first(struct resp_request *request);
 void resp_next(const char **at, struct word *argument);
 bool resp_inline(const char *line, size_t len, char *to, size_t *size, uint32_t *count);
 bool resp_integer(const char *text, size_t len, int64_t *number);

@@ -78,7 +78,6 @@ struct redis_queue {
  * struct redis - the state of a client
  * @place:	in the request that is being read
  * @request:	the last one that was taken
- * @words:	its arguments behind the name of the command, for resp_next()
  * @command:	its command; NULL: only @error is to be answered
  * @known:	commands that were found last, by a hash of their names
  * @error:	the error that is the answer to it; "" for none
@@ -107,7 +106,6 @@ struct redis_queue {
 struct redis {
 	struct resp_place place;
 	struct resp_request request;
-	const char *words;
 	const struct redis_command *command;
 	const struct redis_command *known[REDIS_KNOWN];
 	bool is_last;

@@ -68,10 +68,7 @@ static enum started get_and_delete(struct work *work, struct redis *redis,
 
 enum started redis_getdel(struct work *work, struct redis *redis)
 {
-	struct word key;
-
-	redis_words(redis, &key, 1);
-	return get_and_delete(work, redis, &key);
+	return get_and_delete(work, redis, &redis->request.key);
 }
 
 /* The options of GETEX. Return: false if they are wrong. */

@@ -11,10 +11,8 @@
 enum started redis_get_value(struct work *work, struct redis *redis)
 {
 	enum started started;
-	struct word key;
 
-	redis_words(redis, &key, 1);
-	redis_get(work, redis, &key, redis_commit_value, &started);
+	redis_get(work, redis, &redis->request.key, redis_commit_value, &started);
 	return started;
 }
 
@@ -169,10 +167,8 @@ static enum started count_by_number(struct work *work, struct redis *redis,
 /* INCR and DECR. */
 enum started redis_count_up(struct work *work, struct redis *redis)
 {
-	struct word key;
-
-	redis_words(redis, &key, 1);
-	return count_by_number(work, redis, &key, *redis->command->name == 'D' ? -1 : 1);
+	return count_by_number(work, redis, &redis->request.key,
+			       *redis->command->name == 'D' ? -1 : 1);
 }
 
 /* INCRBY and DECRBY. */
