@@ -139,19 +139,6 @@ static bool is_in(const struct work *work, bool changed, unsigned int hash)
 }
 
 /**
- * batch_has_room() - whether a further request fits
- * @work:	the work
- *
- * Return: whether.
- */
-bool batch_has_room(const struct work *work)
-{
-	/* A request has two operations at most. */
-	return work->replies < HASHBELT_BATCH_MAX && work->items + 2 <= HASHBELT_BATCH_MAX &&
-	       !work->is_done && work->output.held < OUTPUT_MAX;
-}
-
-/**
  * batch_takes() - let a batch take a key
  * @work:	the work
  * @belt:	the belt of the key
@@ -182,51 +169,6 @@ bool batch_takes(struct work *work, struct belt *belt, const char *key, size_t k
 	}
 	set->bits[hash / 64] |= 1ULL << hash % 64;
 	return true;
-}
-
-/**
- * batch_reply() - add a reply to the request in progress, for the operation that is added next
- * @work:	the work
- * @write:	writes it
- * @size:	space that it needs at most, bytes
- *
- * Return: the reply; NULL if there is no memory.
- */
-struct reply *batch_reply(struct work *work,
-			  bool (*write)(struct work *work, const struct reply *reply), size_t size)
-{
-	struct reply *reply = &work->reply[work->replies];
-	char *space = output_reserve(&work->output, size);
-
-	if (!space)
-		return NULL;
-	work->replies++;
-	reply->request = work->request;
-	reply->write = write;
-	reply->space = space;
-	reply->item = work->items;
-	reply->prefix = 0;
-	reply->is_last = true;
-	reply->settle = NULL;
-	return reply;
-}
-
-/**
- * batch_item() - add an operation
- * @work:	the work
- * @op:		the operation
- * @key:	the key, without a prefix
- * @key_len:	its length
- *
- * Return: the operation.
- */
-struct hashbelt_item *batch_item(struct work *work, enum hashbelt_op op, const char *key,
-				 size_t key_len)
-{
-	struct hashbelt_item *item = &work->item[work->items++];
-
-	*item = hashbelt_item(op, key, key_len, NULL, 0);
-	return item;
 }
 
 static bool write_text(struct work *work, const struct reply *reply)
@@ -305,19 +247,17 @@ void batch_run(struct work *work)
 }
 
 /**
- * batch_fetch() - the value of a get
+ * batch_fetch_again() - the value of a get that had too little room for it
  * @work:	the work, whose operations were carried out
  * @reply:	the reply, with room before the value and behind it
  * @item:	its operation
  *
- * If there was too little room for it, it is read again.
- *
  * Return: the value; NULL if there is none now, and @item says why, or if there is no memory, and
  * then the result is 0.
  */
-char *batch_fetch(struct work *work, const struct reply *reply, struct hashbelt_item *item)
+char *batch_fetch_again(struct work *work, const struct reply *reply, struct hashbelt_item *item)
 {
-	char *value = reply->space + reply->value_at;
+	char *value = NULL;
 
 	while (item->result == -ERANGE) {
 		value = output_reserve_large(&work->output,

@@ -3,6 +3,7 @@
 #ifndef HBSERVE_BATCH_H
 #define HBSERVE_BATCH_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -190,18 +191,12 @@ void service_begin(struct service *service);
 struct work *work_new(struct service *service);
 void work_free(struct work *work);
 
-bool batch_has_room(const struct work *work);
 bool batch_takes(struct work *work, struct belt *belt, const char *key, size_t key_len,
 		 bool changes);
-struct reply *batch_reply(struct work *work,
-			  bool (*write)(struct work *work, const struct reply *reply),
-			  size_t size);
-struct hashbelt_item *batch_item(struct work *work, enum hashbelt_op op, const char *key,
-				 size_t key_len);
 void batch_settle(struct work *work,
 		  void (*settle)(struct work *work, const struct reply *reply,
 				 struct hashbelt_item *item));
-char *batch_fetch(struct work *work, const struct reply *reply, struct hashbelt_item *item);
+char *batch_fetch_again(struct work *work, const struct reply *reply, struct hashbelt_item *item);
 bool batch_text(struct work *work, const char *text);
 void batch_run(struct work *work);
 bool batch_write(struct work *work, bool *full);
@@ -209,5 +204,83 @@ bool batch_write(struct work *work, bool *full);
 bool is_full(int err);
 bool exptime_to_ttl(int64_t exptime, __u64 *ttl_ms);
 void note_length(struct service *service, size_t len);
+
+/**
+ * batch_has_room() - whether a further request fits
+ * @work:	the work
+ *
+ * Return: whether.
+ */
+static inline bool batch_has_room(const struct work *work)
+{
+	/* A request has two operations at most. */
+	return work->replies < HASHBELT_BATCH_MAX && work->items + 2 <= HASHBELT_BATCH_MAX &&
+	       !work->is_done && work->output.held < OUTPUT_MAX;
+}
+
+/**
+ * batch_reply() - add a reply to the request in progress, for the operation that is added next
+ * @work:	the work
+ * @write:	writes it
+ * @size:	space that it needs at most, bytes
+ *
+ * Return: the reply; NULL if there is no memory.
+ */
+static inline struct reply *batch_reply(struct work *work,
+					bool (*write)(struct work *work, const struct reply *reply),
+					size_t size)
+{
+	struct reply *reply = &work->reply[work->replies];
+	char *space = output_reserve(&work->output, size);
+
+	if (!space)
+		return NULL;
+	work->replies++;
+	reply->request = work->request;
+	reply->write = write;
+	reply->space = space;
+	reply->item = work->items;
+	reply->prefix = 0;
+	reply->is_last = true;
+	reply->settle = NULL;
+	return reply;
+}
+
+/**
+ * batch_item() - add an operation
+ * @work:	the work
+ * @op:		the operation
+ * @key:	the key, without a prefix
+ * @key_len:	its length
+ *
+ * Return: the operation.
+ */
+static inline struct hashbelt_item *batch_item(struct work *work, enum hashbelt_op op,
+					       const char *key, size_t key_len)
+{
+	struct hashbelt_item *item = &work->item[work->items++];
+
+	*item = hashbelt_item(op, key, key_len, NULL, 0);
+	return item;
+}
+
+/**
+ * batch_fetch() - the value of a get
+ * @work:	the work, whose operations were carried out
+ * @reply:	the reply, with room before the value and behind it
+ * @item:	its operation
+ *
+ * If there was too little room for it, it is read again.
+ *
+ * Return: the value; NULL if there is none now, and @item says why, or if there is no memory, and
+ * then the result is 0.
+ */
+static inline char *batch_fetch(struct work *work, const struct reply *reply,
+				struct hashbelt_item *item)
+{
+	if (!item->result)
+		return reply->space + reply->value_at;
+	return item->result == -ERANGE ? batch_fetch_again(work, reply, item) : NULL;
+}
 
 #endif /* HBSERVE_BATCH_H */

@@ -26,13 +26,11 @@
  * struct chunk - memory for replies
  * @next:	in its list
  * @size:	size of all of it
- * @used:	bytes of @data that are reserved
  * @data:	the memory
  */
 struct chunk {
 	struct chunk *next;
 	size_t size;
-	size_t used;
 	char data[];
 };
 
@@ -90,33 +88,27 @@ void output_begin(struct output *output, struct chunk_pool *pool)
 }
 
 /**
- * output_reserve() - reserve space for a reply
+ * output_reserve_more() - reserve space for which the chunk has too little
  * @output:	the output
  * @size:	the size, bytes
  *
- * The space stays until output_reset().
- *
  * Return: the space; NULL if there is no memory.
  */
-char *output_reserve(struct output *output, size_t size)
+char *output_reserve_more(struct output *output, size_t size)
 {
-	struct chunk *chunk = output->chunks;
-	char *space;
+	struct chunk *chunk;
 
 	if (size > CHUNK_SIZE - sizeof(*chunk))
 		return output_reserve_large(output, size);
-	if (!chunk || chunk->used + size > CHUNK_SIZE - sizeof(*chunk)) {
-		chunk = take_chunk(output->pool);
-		if (!chunk)
-			return NULL;
-		chunk->used = 0;
-		chunk->next = output->chunks;
-		output->chunks = chunk;
-		output->held += CHUNK_SIZE;
-	}
-	space = chunk->data + chunk->used;
-	chunk->used += size;
-	return space;
+	chunk = take_chunk(output->pool);
+	if (!chunk)
+		return NULL;
+	chunk->next = output->chunks;
+	output->chunks = chunk;
+	output->held += CHUNK_SIZE;
+	output->free = chunk->data + size;
+	output->free_end = (char *)chunk + CHUNK_SIZE;
+	return chunk->data;
 }
 
 /**
@@ -305,7 +297,8 @@ void output_reset(struct output *output)
 		output->held -= CHUNK_SIZE;
 		chunk = output->chunks;
 	}
-	chunk->used = 0;
+	output->free = chunk->data;
+	output->free_end = (char *)chunk + CHUNK_SIZE;
 }
 
 /**

@@ -26,6 +26,8 @@ struct chunk_pool {
  * struct output - replies that are to be sent
  * @pool:	where its chunks come from
  * @chunks:	its chunks; the first is the one in which space is reserved
+ * @free:	the space of that chunk that is not reserved
+ * @free_end:	its end
  * @large:	blocks of one reservation each, in the order in which they are sent
  * @large_end:	where the next one is linked
  * @pieces:	committed bytes
@@ -38,6 +40,8 @@ struct chunk_pool {
 struct output {
 	struct chunk_pool *pool;
 	struct chunk *chunks;
+	char *free;
+	char *free_end;
 	struct chunk *large;
 	struct chunk **large_end;
 	struct iovec *pieces;
@@ -49,7 +53,7 @@ struct output {
 };
 
 void output_begin(struct output *output, struct chunk_pool *pool);
-char *output_reserve(struct output *output, size_t size);
+char *output_reserve_more(struct output *output, size_t size);
 char *output_reserve_large(struct output *output, size_t size);
 bool output_commit(struct output *output, char *from, size_t len);
 bool output_text(struct output *output, const char *text, size_t len);
@@ -62,6 +66,26 @@ void chunk_pool_empty(struct chunk_pool *pool);
 static inline bool output_is_empty(const struct output *output)
 {
 	return output->first == output->count;
+}
+
+/**
+ * output_reserve() - reserve space for a reply
+ * @output:	the output
+ * @size:	the size, bytes
+ *
+ * The space stays until output_reset().
+ *
+ * Return: the space; NULL if there is no memory.
+ */
+static inline char *output_reserve(struct output *output, size_t size)
+{
+	char *space = output->free;
+
+	/* Without a chunk both are NULL. */
+	if (size >= (size_t)(output->free_end - space))
+		return output_reserve_more(output, size);
+	output->free = space + size;
+	return space;
 }
 
 #endif /* HBSERVE_OUTPUT_H */

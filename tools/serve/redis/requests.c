@@ -58,6 +58,28 @@ enum started redis_say(struct work *work, const char *text)
 	return STARTED;
 }
 
+/* redis_operation(), within its callers. */
+static inline struct hashbelt_item *add(struct work *work, struct redis *redis,
+					enum hashbelt_op op, const struct word *key, size_t space,
+					bool (*write)(struct work *work, const struct reply *reply),
+					enum started *started)
+{
+	bool changes = op != HASHBELT_OP_GET && op != HASHBELT_OP_TOUCH;
+
+	if (!redis_fits(key)) {
+		*started = redis_say(work, ERROR_KEY);
+		return NULL;
+	}
+	*started = NOT_STARTED;
+	if (!batch_takes(work, redis_belt(work, redis), key->at, key->len, changes))
+		return NULL;
+	*started = NO_MEMORY;
+	if (!batch_reply(work, write, space))
+		return NULL;
+	*started = STARTED;
+	return batch_item(work, op, key->at, key->len);
+}
+
 /**
  * redis_operation() - add an operation
  * @work:	the work
@@ -75,20 +97,7 @@ struct hashbelt_item *redis_operation(struct work *work, struct redis *redis, en
 				      bool (*write)(struct work *work, const struct reply *reply),
 				      enum started *started)
 {
-	bool changes = op != HASHBELT_OP_GET && op != HASHBELT_OP_TOUCH;
-
-	if (!redis_fits(key)) {
-		*started = redis_say(work, ERROR_KEY);
-		return NULL;
-	}
-	*started = NOT_STARTED;
-	if (!batch_takes(work, redis_belt(work, redis), key->at, key->len, changes))
-		return NULL;
-	*started = NO_MEMORY;
-	if (!batch_reply(work, write, space))
-		return NULL;
-	*started = STARTED;
-	return batch_item(work, op, key->at, key->len);
+	return add(work, redis, op, key, space, write, started);
 }
 
 /**
@@ -125,9 +134,8 @@ struct hashbelt_item *redis_get(struct work *work, struct redis *redis, const st
 				enum started *started)
 {
 	size_t room = work->service->guess;
-	struct hashbelt_item *item = redis_operation(work, redis, HASHBELT_OP_GET, key,
-						     ANSWER_HEAD + room + REPLY_TAIL, write,
-						     started);
+	struct hashbelt_item *item = add(work, redis, HASHBELT_OP_GET, key,
+					 ANSWER_HEAD + room + REPLY_TAIL, write, started);
 	struct reply *reply;
 
 	if (!item)
