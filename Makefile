@@ -96,7 +96,7 @@ test-mutants: ## mistakes that are planted in a copy, and must be found
 soak: ## histories against the model for SOAK seconds, then random input and calls for as long each
 	SEED=$${SEED:-random} tests/run.sh soak
 
-bench: ## what each operation costs, beside BPF maps, keyrings, LMDB, memcached and Redis; or SCENARIOS="serve python native"
+bench: ## what each operation costs, beside BPF maps, keyrings, LMDB, memcached and Redis; or SCENARIOS="serve python native"; SERVERS=sid: newest servers
 	tests/bench/run.sh $(SCENARIOS)
 
 bench-plot: ## pictures and tables of docs/performance.md, measured anew; or of SCENARIOS="..."

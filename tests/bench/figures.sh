@@ -13,8 +13,9 @@
 #	memory	bytes of an entry, with small and large values
 #	serve	instructions of the same requests to memcached and to hbserve, also by memcslap, and bytes of
 #		a connection; of requests to Redis and to hbserve by its protocol; and of gets from a
-#		server that only answers (echo.c). With SERVERS=sid in the environment, Redis and
-#		Valkey are those of Debian's unstable
+#		server that only answers (echo.c). With SERVERS=sid in the environment, Redis is that
+#		of Debian's unstable, and with SERVERS=experimental that of experimental; Valkey of
+#		unstable is measured, too
 #	python	instructions of the package for Python, and of other caches of Python
 #	expiry	how long gets take before and while a million other entries expire
 #	expiry-busy	the same on two processors, each with a task that never pauses. Instructions of both

@@ -20,8 +20,9 @@ start() {
 	hbserve) hbserve -t 1 -c 4096 -b default -s "$sockets/hbserve" & ;;
 	hbserve-redis) hbserve --protocol redis -t 1 -c 4096 -b default -s "$sockets/hbserve-redis" & ;;
 	redis | valkey)
+		"$1-server" --version
 		"$1-server" --port 0 --unixsocket "$sockets/$1" --save '' --appendonly no \
-			--io-threads 1 --loglevel warning --logfile "$sockets/log" >"$sockets/printed" &
+			--io-threads 1 --loglevel warning --logfile "$sockets/log" >"$sockets/printed" 2>&1 &
 		;;
 	*) return 0 ;;
 	esac
