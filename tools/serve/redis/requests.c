@@ -58,7 +58,7 @@ enum started redis_say(struct work *work, const char *text)
 	return STARTED;
 }
 
-/* redis_operation(), within its callers. */
+/* The body of redis_operation(). Inline for redis_get(), which most requests call. */
 static inline struct hashbelt_item *add(struct work *work, struct redis *redis,
 					enum hashbelt_op op, const struct word *key, size_t space,
 					bool (*write)(struct work *work, const struct reply *reply),

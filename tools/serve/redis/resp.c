@@ -14,7 +14,7 @@
 /* Digits of a length with its end of line, at most. */
 #define HEAD_MAX	32
 
-/* Bytes of the shortest argument, and at most those of the shortest array that has arguments. */
+/* No argument, and no array that has arguments, takes fewer bytes. */
 #define WHOLE_MIN	6
 
 /* The longest argument of the protocol, bytes. */
@@ -181,8 +181,8 @@ static enum parsed parse_argument(const char *text, size_t len, const struct res
 }
 
 /*
- * Reads the head of an argument or array with all its bytes: its number, from 1 on, is not greater
- * than that of the bytes that follow. Return: the end of the head; NULL: it is no such head.
+ * Reads the head of an array or of an argument. Return: its end; NULL if it is wrong, or not whole,
+ * or if its number is 0, or greater than the number of bytes up to @end: then more have to come.
  */
 static inline const char *read_number(const char *at, const char *end, char type, size_t *number)
 {
@@ -203,8 +203,9 @@ static inline const char *read_number(const char *at, const char *end, char type
 }
 
 /*
- * Reads an array with all its bytes, as almost all requests are. False: it is to be read step by
- * step, because it is not whole, or wrong, or too long, or has an argument without bytes.
+ * Reads an array of which all bytes are there: almost all requests come so. False: parse_array()
+ * and parse_argument() have to read it, because it is not whole, or wrong, or too long, or has an
+ * empty argument.
  */
 static bool parse_whole(const char *text, size_t len, const struct resp_limits *limits,
 			struct resp_request *request)
