@@ -8,10 +8,11 @@
  * depends only on the set of operations that are done and on the state of the key. So a pair of
  * these that the search has reached before is not tried again.
  *
- * A reader samples the clock first. So the time left that a get or a touch returns or sets may be
- * as of any time that the clock has shown since the call began. (That allows a little too much:
- * while the clock is being moved, consecutive readers may see it go back.) A writer samples the
- * clock at the moment at which it takes effect.
+ * A call samples the clock once. A writer does so under a lock that readers do not take, and a
+ * reader before it searches. So the time that a call uses, for a deadline or for the time left that
+ * it returns, may be any that the clock has shown since the call began. A get by a window samples
+ * the clock after it has taken effect: its time may be a later one. (That allows a little too much:
+ * while the clock is being moved, consecutive calls may see it go back.)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ struct place {
 
 /*
  * @clock: the times that the clock shows, in order; @oldest: for each act, the index of the first
- * of these that it may have sampled
+ * of these that it may have sampled; @newest: of the last one
  */
 struct search {
 	const struct act *acts;
@@ -46,6 +47,7 @@ struct search {
 	uint64_t clock[ACTS_MAX + 1];
 	unsigned int times;
 	unsigned int oldest[ACTS_MAX];
+	unsigned int newest[ACTS_MAX];
 	const struct terms *terms;
 	struct place *places;
 	size_t size;
@@ -142,7 +144,7 @@ static bool get(struct key *key, const struct act *act, const struct terms *term
 		deadline = again;
 		set_deadline(key, again);
 	}
-	return terms->lapses || act->left_ms == deadline - now;
+	return terms->lapses || (now < deadline && act->left_ms == deadline - now);
 }
 
 /* The result that a put must have. */
@@ -161,14 +163,14 @@ static bool replace(struct key *key, const struct act *act, uint64_t deadline)
 	if (act->version <= key->version)
 		return false;
 	key->there = 1;
-	key->deadline = deadline;
 	key->version = act->version;
 	key->value = act->value;
+	set_deadline(key, deadline);
 	/* The returned time left is not compared: a touch right after the put may have set it. */
 	return true;
 }
 
-static bool put(struct key *key, const struct act *act, const struct terms *terms)
+static bool put(struct key *key, const struct act *act, const struct terms *terms, uint64_t now)
 {
 	bool keep = act->ms == KEEP_TIME && key->there;
 	uint64_t ttl = act->ms && act->ms != KEEP_TIME ? act->ms : terms->ttl_ms;
@@ -179,16 +181,16 @@ static bool put(struct key *key, const struct act *act, const struct terms *term
 		return act->version == key->version;
 	if (act->err)
 		return true;
-	return replace(key, act, keep ? key->deadline : key->now + ttl);
+	return replace(key, act, keep ? key->deadline : now + ttl);
 }
 
-static bool add(struct key *key, const struct act *act, const struct terms *terms)
+static bool add(struct key *key, const struct act *act, const struct terms *terms, uint64_t now)
 {
 	int64_t value = key->there ? key->value : 0;
 
 	if (act->err || act->value != value + act->by)
 		return false;
-	return replace(key, act, key->there ? key->deadline : key->now + terms->ttl_ms);
+	return replace(key, act, key->there ? key->deadline : now + terms->ttl_ms);
 }
 
 static bool touch(struct key *key, const struct act *act, const struct terms *terms, uint64_t now)
@@ -209,7 +211,7 @@ static bool take_out(struct key *key, const struct act *act)
 	return fits;
 }
 
-/* @now: the time that a reader sampled */
+/* @now: the time that the call sampled */
 static bool fits(struct key *key, const struct act *act, const struct terms *terms, uint64_t now)
 {
 	switch (act->kind) {
@@ -217,9 +219,9 @@ static bool fits(struct key *key, const struct act *act, const struct terms *ter
 	case ACT_REFRESH:
 		return get(key, act, terms, now);
 	case ACT_PUT:
-		return put(key, act, terms);
+		return put(key, act, terms, now);
 	case ACT_ADD:
-		return add(key, act, terms);
+		return add(key, act, terms, now);
 	case ACT_TOUCH:
 		return touch(key, act, terms, now);
 	case ACT_REMOVE:
@@ -239,11 +241,6 @@ static bool fits(struct key *key, const struct act *act, const struct terms *ter
 	return false;
 }
 
-static bool reads(const struct act *act)
-{
-	return act->kind == ACT_GET || act->kind == ACT_REFRESH || act->kind == ACT_TOUCH;
-}
-
 static bool can_go_on(struct search *search, uint64_t done, const struct key *key);
 
 /* can_be_next(), for an entry that has not expired just before. */
@@ -254,7 +251,7 @@ static bool can_follow(struct search *search, uint64_t done, const struct key *k
 	struct key next;
 
 	while (at--) {
-		if (search->clock[at] > key->now)
+		if (at > search->newest[i] || (!act->windowed && search->clock[at] > key->now))
 			continue;
 		if (at < search->oldest[i])
 			break;
@@ -262,8 +259,6 @@ static bool can_follow(struct search *search, uint64_t done, const struct key *k
 		if (fits(&next, act, search->terms, search->clock[at]) &&
 		    can_go_on(search, done | 1ULL << i, &next))
 			return true;
-		if (!reads(act))
-			break;
 	}
 	return false;
 }
@@ -323,9 +318,12 @@ static void read_clock(struct search *search)
 		ended = search->acts[next].end;
 		search->clock[search->times] = search->clock[search->times - 1] +
 					       search->acts[next].ms;
-		for (i = 0; i < search->count; i++)
+		for (i = 0; i < search->count; i++) {
 			if (search->acts[i].begin > ended)
 				search->oldest[i] = search->times;
+			if (search->acts[i].end > search->acts[next].begin)
+				search->newest[i] = search->times;
+		}
 		search->times++;
 	}
 }

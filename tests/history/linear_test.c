@@ -141,9 +141,15 @@ static void test_time(void)
 	IS_NOT("a get that sampled the clock before it began",
 	       ADVANCE(4, WHEN(2, 3)), GET(1, TTL + 4, WHEN(4, 8)),
 	       PUT(1, WHEN(4, 5)));
-	IS_NOT("a put that sampled the clock before an advance and a miss",
-	       PUT(1, WHEN(1, 6)), ADVANCE(4, WHEN(2, 3)),
-	       MISS(WHEN(4, 5)), GET(1, TTL - 4, WHEN(7, 8)));
+	IS("a put that sampled the clock before an advance and a miss",
+	   PUT(1, WHEN(1, 6)), ADVANCE(4, WHEN(2, 3)),
+	   MISS(WHEN(4, 5)), GET(1, TTL - 4, WHEN(7, 8)));
+	IS("a put whose time has passed before it takes effect", PUT(1, WHEN(1, 6)),
+	   ADVANCE(TTL, WHEN(2, 3)), MISS(WHEN(4, 5)), MISS(WHEN(7, 8)));
+	IS_NOT("a put that sampled the clock before it began", ADVANCE(4, WHEN(1, 2)),
+	       PUT(1, WHEN(3, 4)), GET(1, TTL - 4, WHEN(5, 6)));
+	IS_NOT("a put that sampled the clock after it ended", PUT(1, WHEN(1, 2)),
+	       ADVANCE(4, WHEN(3, 4)), GET(1, TTL, WHEN(5, 6)));
 	LINEAR(true, &refreshing, "a get that refreshes",
 	       PUT(1, WHEN(1, 2)), ADVANCE(4, WHEN(3, 4)),
 	       GET(1, TTL, WHEN(5, 6)), ADVANCE(TTL - 1, WHEN(7, 8)), GET(1, TTL, WHEN(9, 10)));
@@ -151,6 +157,28 @@ static void test_time(void)
 	       PUT(1, WHEN(1, 2)),
 	       ADVANCE(4, WHEN(3, 4)), GET(1, TTL, WHEN(5, 6)), ADVANCE(TTL - 1, WHEN(7, 8)),
 	       MISS(WHEN(9, 10)));
+}
+
+/* A put and an advance between the moments at which a get takes effect and samples the clock. */
+static bool can_be_late(bool windowed, uint64_t end)
+{
+	const struct act acts[] = {
+		PUT(1, WHEN(1, 2)), GET(1, TTL - 4, WHEN(3, end), .windowed = windowed),
+		PUT(2, WHEN(4, 5)), ADVANCE(4, WHEN(6, 9)), GET(2, TTL - 4, WHEN(10, 11)),
+	};
+
+	return is_linear(acts, sizeof(acts) / sizeof(acts[0]), &terms);
+}
+
+static void test_window(void)
+{
+	ok(can_be_late(true, 8),
+	   "linearizable: a get by the window that sampled the clock after a put");
+	ok(!can_be_late(false, 8), "not linearizable: another get that did so");
+	ok(!can_be_late(true, 5),
+	   "not linearizable: a get by the window that sampled the clock after it ended");
+	IS_NOT("a hit by the window at the deadline", PUT(1, WHEN(1, 2)),
+	       GET(1, 0, WHEN(3, 6), .windowed = true), ADVANCE(TTL, WHEN(4, 5)));
 }
 
 /* With so many operations at once, all orders can only be tried with the cache. */
@@ -181,6 +209,7 @@ int main(void)
 	test_lapses();
 	test_writers();
 	test_time();
+	test_window();
 	test_many();
 	return done_testing();
 }

@@ -458,6 +458,7 @@ static void test(uint64_t duration)
 	demands = 0;
 	reads = 0;
 	windowed = 0;
+	atomic_store(&failed, 0);
 	run(duration);
 	ok(!atomic_load(&failed) && histories,
 	   "%s: operations on the same keys are linearizable", mode->what);

@@ -337,8 +337,9 @@ static enum window_answer unless_renewing(const struct window_reader *reader,
  * @item:	in: @how. Returned after WINDOW_HIT: @value_len, @flags, @ttl_ms, @version, as by
  *		HASHBELT_IOC_GET
  *
- * The answer is one that HASHBELT_IOC_GET could have given at a moment during the look. Where gets
- * with HASHBELT_NO_REFRESH hit but others renew, @ttl_ms is the least time that the entry has left.
+ * The answer is one that HASHBELT_IOC_GET could have given at a moment during the look, but for
+ * @ttl_ms, which is as of the end of the look. Where gets with HASHBELT_NO_REFRESH hit but others
+ * renew, it is the least time that the entry has left.
  *
  * Return: enum window_answer.
  */
