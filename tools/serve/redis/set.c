@@ -125,7 +125,7 @@ static void fill_put(struct work *work, struct hashbelt_item *item, const struct
 }
 
 /* The time-to-live of what is set. */
-static __u64 ttl_of(const struct set *set)
+static __u64 asked_ttl(const struct set *set)
 {
 	return set->keeps ? HASHBELT_TTL_KEEP : set->time ? set->life.ttl_ms : HASHBELT_TTL_NEVER;
 }
@@ -139,7 +139,7 @@ static enum started set_at_once(struct work *work, struct redis *redis, const st
 						put_write_ok, &started);
 
 	if (item)
-		fill_put(work, item, &words[1], ttl_of(set), set->how);
+		fill_put(work, item, &words[1], asked_ttl(set), set->how);
 	return started;
 }
 
@@ -348,7 +348,7 @@ static bool begin_pairs(struct work *work, struct redis *redis, enum started *st
 	}
 	if (!read_time(work, redis, &set, started))
 		return false;
-	redis->ttl_ms = ttl_of(&set);
+	redis->ttl_ms = asked_ttl(&set);
 	/* A remove would not tell a new entry from an old one. */
 	if (set.life.is_over && set.how == HASHBELT_IF_ABSENT)
 		redis->ttl_ms = 1;
