@@ -15,8 +15,9 @@ struct hb_user;
 
 /**
  * struct hb_named_belt - a belt with an owner and perhaps a name
- * @node:	place in the tree of names, which holds one reference; under names_lock
- * @ref:	with the last reference the belt is destroyed
+ * @node:	place in the tree of names; under names_lock
+ * @ref:	docs/design.md, "Lifetimes", lists the holders of references.
+ *		With the last one the belt is destroyed
  * @belt:	constant
  * @uid:	owner; constant
  * @user:	number of belts, and account, of the user that is charged; NULL: none is. Constant

@@ -15,14 +15,14 @@
 #include "registry.h"
 
 /**
- * struct hb_session - a descriptor that is bound to a belt; each call has a reference
+ * struct hb_session - a descriptor that is bound to a belt
  * @named:	the belt, with a reference; constant
  * @file:	the descriptor, with a reference; constant
  * @place:	in named->sessions; under named->lock
  * @access:	HASHBELT_MAY_*; constant
  * @copies:	the last put has found an entry of its key, and took no memory from it: the next one
  *		tries that first. A hint, without a lock
- * @ref:	one for the descriptor, one for each call that goes on
+ * @ref:	docs/design.md, "Lifetimes", lists the holders of references
  * @acks:	events that are read stay in @in_flight until they are acknowledged; a reader reads
  *		this once for each call, without @lock
  * @requests:	reads return the descriptor's completed requests; a reader reads this once for each
@@ -62,8 +62,7 @@ struct hb_session {
  * @wait:	tasks that poll, whatever session the file has
  * @mapped:	the last window that the descriptor has mapped, and has not unmapped; without a
  *		reference: only compared
- * @ref:	one for the descriptor, one for each session that is not closed: until then its
- *		pollers may refer to @wait
+ * @ref:	docs/design.md, "Lifetimes", lists the holders of references
  * @rcu:	for freeing it: a task that wakes @wait may have found it by a poller
  */
 struct hb_file {

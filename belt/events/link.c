@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The link between an entry and the descriptor to which it is bound, in the list of the client. The
- * client's lock is taken inside the lock of the entry's shard.
+ * The link between an entry and the descriptor to which it is bound, in the list of the client.
  */
 #include <linux/poll.h>
 #include <linux/slab.h>

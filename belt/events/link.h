@@ -13,8 +13,7 @@
 
 /**
  * struct hb_client - a descriptor to which entries of one belt are bound
- * @ref:	one for the descriptor, one for each entry that is attached to it, one for a task
- *		that wakes its readers
+ * @ref:	docs/design.md, "Lifetimes", lists the holders of references
  * @id:		unique; constant
  * @place:	in belt->clients.list, under belt->clients.lock
  * @gone:	the descriptor is closed: no entry is attached any more. A waiting reader reads this

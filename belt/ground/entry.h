@@ -32,9 +32,7 @@ struct hb_shard;
  * @keys:	of a request: the number of its keys; constant
  * @key_len:	bytes; constant
  * @value_len:	bytes; constant
- * @ref:	one for being in the belt, its queue or limbo; one for a proxy, and for a window
- *		with its copy; one for the watches of a request that has left; one for each task
- *		that uses it without RCU and the shard's lock
+ * @ref:	docs/design.md, "Lifetimes", lists the holders of references
  * @data:	the key, which is constant once in the index, then the value, which is as @version.
  *		After them, at a multiple of 8, the tail if there is one
  *

@@ -42,8 +42,8 @@ struct hb_kin {
  * @free_wq:	frees belts, one at a time, in FIFO order
  * @dying:	number of belts that were given up and are not freed yet; of a part: not used
  * @kin:	the belts; of a part: not used
- * @ref:	one for the maker of the account; one for each belt, table of an index and window
- *		that is charged; of a part: not used
+ * @ref:	docs/design.md, "Lifetimes", lists the holders of references;
+ *		of a part: not used
  * @release:	called when the last reference is dropped; nothing is charged any more then. It
  *		closes the parts
  *

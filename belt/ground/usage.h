@@ -18,7 +18,6 @@
  *		locks
  * @max_entries: most entries, S64_MAX for no limit; written under @lock
  * @max_bytes:	most bytes, S64_MAX for no limit; written under @lock, and read without it by a put
- * @lock:	protects all below; the last in the lock order but the clock's
  * @epoch:	how often @entries and @bytes were counted anew
  * @rooms:	number of tasks that have reserved room
  * @entries:	entries in the belt, events that stay charged, and reserved room
@@ -77,7 +76,7 @@ static inline u64 hb_cost(const struct hashbelt_entry *entry)
 	return cost;
 }
 
-/* Context: as hb_usage_change(). */
+/* Uncharges an entry. Context: a shard's lock or the queue's. */
 static inline void hb_uncharge(struct hb_usage *usage, const struct hashbelt_entry *entry)
 {
 	if (unlikely(usage->limited))

@@ -72,7 +72,7 @@ u64 hb_live_entries(struct hashbelt_belt *belt)
 	return sum;
 }
 
-/* Adds a belt to the list, if it is not pinned. Context: as hb_mark_changed(). */
+/* Adds a belt to the list, if it is not pinned. Context: the shard's lock, or all shards'. */
 void hb_mark_list(struct hashbelt_belt *belt)
 {
 	struct hb_mark *mark = READ_ONCE(belt->mark);

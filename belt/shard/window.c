@@ -2,7 +2,7 @@
 /*
  * The window of a belt. A reader of it takes part in no lock: each change that it must not miss
  * first empties the slot. docs/races.md has the order of the steps, docs/window.md the reader, and
- * which entries get a slot.
+ * docs/design.md says which entries get a slot.
  */
 #include <linux/fs.h>
 #include <linux/log2.h>

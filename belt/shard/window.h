@@ -19,8 +19,7 @@
  * @entry:	of each slot the entry whose copy it has, with a reference; NULL: it is empty
  * @tag:	of each slot the tag of the last key; read without a lock as a hint
  * @offered:	parts of the hashes of keys that were offered; a hint, without a lock
- * @heat:	of each slot: raised where its entry is offered again, lowered where an entry
- *		finds no slot
+ * @heat:	of each slot; docs/design.md, "The window"
  */
 struct hb_window_set {
 	struct hashbelt_entry *entry[HASHBELT_WINDOW_WAYS];
@@ -31,7 +30,7 @@ struct hb_window_set {
 
 /**
  * struct hb_window - the window of a belt
- * @ref:	one for the belt, one for each mapping, one for each task that took one
+ * @ref:	docs/design.md, "Lifetimes", lists the holders of references
  * @mapping:	all mappings
  * @bytes:	of a mapping; constant
  * @account:	charged for the pages and @set, with a reference, or NULL; constant
