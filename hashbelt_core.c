@@ -344,10 +344,10 @@ EXPORT_SYMBOL_GPL(hashbelt_expire);
  * @ahead:	also if the key has a value, for less than @ahead_ms
  *
  * Context: may sleep. Return: 0: the caller has it; -EBUSY: another task has it; -ETIMEDOUT or
- * -EINTR: likewise, and the caller has waited; -EAGAIN: the key has a value, or the fill has failed
- * for which the caller has waited: it gets the key, and asks again; -EKEYREJECTED: the last fill
- * has failed, see hashbelt_fill_fail(); -EINVAL for a lease or a time to wait that is too long;
- * -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
+ * -EINTR: another task has it, and the caller has waited; -EAGAIN: the key has a value, or the fill
+ * has failed for which the caller has waited: it gets the key, and asks again; -EKEYREJECTED: the
+ * last fill has failed, see hashbelt_fill_fail(); -EINVAL for a lease or a time to wait that is too
+ * long; -ENOSPC, -EDQUOT, -ENOMEM; -EIDRM.
  */
 int hashbelt_fill(struct hashbelt_belt *belt, struct hb_client *client, const void *key,
 		  u32 key_len, struct hashbelt_fill *fill, bool ahead)
@@ -580,7 +580,8 @@ EXPORT_SYMBOL_GPL(hashbelt_request_key);
  * @ttl_ms:	when it times out
  *
  * Context: may sleep. Return: 0; -EEXIST: its client has one of that id; -EINVAL for a timeout that
- * is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EINTR: likewise, and the caller is being killed; -EIDRM.
+ * is too long; -ENOSPC, -EDQUOT, -ENOMEM; -EINTR: there is no memory, and the caller is being
+ * killed; -EIDRM.
  */
 int hashbelt_request(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 ttl_ms)
 {

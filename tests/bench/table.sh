@@ -4,12 +4,12 @@
 # table.sh FILE TABLE - print a table, as Markdown, of the lines that figures.sh has printed.
 #
 #	ratios			of the scenario peers, by peer and operation
-#	instructions		likewise, of those that docs/performance.md compares
-#	times			of the scenario times, likewise: the cheapest slices, as multiples of the
-#				floor. Slices in which other work took the processor do not count
+#	instructions		of those that docs/performance.md compares, by peer and operation
+#	times			of the scenario times, by peer and operation: the cheapest slices, as
+#				multiples of the floor. Slices in which other work took the processor do not count
 #	sizes			of the scenario sizes, by operation and size
 #	serve			of the scenario serve, by operation and peer
-#	served			likewise, the part of the server
+#	served			the part of the server in these
 #	clients			of the scenario serve, by the test of a client, and peer; and the bytes of a
 #				connection
 #	python			of the scenario python, by peer and operation, as multiples of the floor

@@ -164,7 +164,7 @@ prototypes() {
 		grep -E '^[a-z_ ]+[ *]+hashbelt_[a-z_]+\(.*\)$' | LC_ALL=C sort
 }
 
-# documented - print the functions in the synopses of the manual pages, likewise.
+# documented - print the functions in the synopses of the manual pages, one a line.
 documented() {
 	for page in "$top"/docs/man3/*.3; do
 		sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$page" | tr -d '"' | awk '

@@ -63,7 +63,7 @@ enum page { READ_ONLY, HOLE, COPIED };
  * @values:	values that are put, or buffers
  * @sums:	the additions
  * @versions:	of the entries before the batch
- * @counters:	of the belt likewise
+ * @counters:	of the belt before the batch
  * @batch:	the batch
  * @err:	its result
  */

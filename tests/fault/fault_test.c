@@ -3,11 +3,11 @@
  * fault_test - each allocation and each copy of user memory fails, one after the other.
  *
  * Each trial makes one call in a new belt, with a fault: at its first point, then at its second,
- * until the call passes no further point. Likewise for each site, and for all allocations from the
- * n-th on; mode.h has these modes. When a fault makes the call fail, the error is the right one,
- * the belt is as before, and the same call made again succeeds. When the results of a call cannot
- * be copied to user space, the call has taken effect, and the belt is as after a success. A call
- * that succeeds despite a fault has taken effect, too.
+ * until the call passes no further point. So do trials for each site, and for all allocations from
+ * the n-th on; mode.h has these modes. When a fault makes the call fail, the error is the right
+ * one, the belt is as before, and the same call made again succeeds. When the results of a call
+ * cannot be copied to user space, the call has taken effect, and the belt is as after a success. A
+ * call that succeeds despite a fault has taken effect, too.
  *
  * At the end of a trial the belt runs empty, so each entry of the index is on a wheel. The module
  * holds no more memory than before. Loading the module is tried with faults as well.

@@ -68,7 +68,7 @@ enum kind {
 	CURSOR,
 	SEQUENCE,
 	ID,
-	BYTES,		/* likewise its length */
+	BYTES,		/* mostly the length of the value that a call returned last */
 	KINDS
 };
 

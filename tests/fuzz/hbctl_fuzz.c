@@ -6,7 +6,7 @@
  *
  *	d	a duration: if it is accepted, its printed form means the same
  *	s	a size: its value is exact, or it is refused
- *	n	a number: likewise
+ *	n	a number: its value is exact, or it is refused
  *	e	bytes: they are equal after escaping and unescaping; and an escaped text
  *	b	bytes: they are equal after encoding in base64 and decoding
  *	l	a line of a file to load: the line that dump prints for it means the same

@@ -145,7 +145,7 @@ class Bash(Shell):
 
 
 class BashWithColons(Bash):
-    """As many users have it, so that names of remote files complete."""
+    """Many users have it so: names of remote files complete."""
     name = "bash without : and = in COMP_WORDBREAKS"
     rc = "COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]}\n"
 

@@ -70,7 +70,7 @@ struct thing {
  * @maybe:	there may be no such event
  * @uncharged:	the entry was reinserted, so the event does not count under the limits
  * @sequence:	its number, once it was read and returned; 0 before that
- * @handed:	its time, likewise
+ * @handed:	its time, once it was read and returned; 0 before that
  */
 struct report {
 	enum thing_kind kind;

@@ -4,7 +4,7 @@
 
 struct room {
 	unsigned int least;	/* entries and events that count, at least */
-	unsigned int most;	/* likewise, at most */
+	unsigned int most;	/* entries and events that count, at most */
 	unsigned int entries;	/* entries that can be evicted */
 	unsigned int held;	/* held events that count: they cannot be dropped */
 };

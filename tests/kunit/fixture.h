@@ -19,7 +19,7 @@ struct fixture {
 	/* By record_event() */
 	struct hashbelt_event last;
 	unsigned int expired;		/* calls for expired entries */
-	unsigned int expired_of[1000];	/* likewise by key, where keys are numbers */
+	unsigned int expired_of[1000];	/* calls by key, where keys are numbers */
 	u64 last_version;		/* of the entry that expired last */
 	u64 lateness;			/* the longest since a deadline, nanoseconds */
 	u64 deadlines[1000];		/* by key, as the case has set them */

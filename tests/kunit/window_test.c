@@ -41,7 +41,8 @@
  * @when:	the step at which it does that; 0: at each step
  * @count:	steps so far
  * @lock:	NULL, or @act takes this lock: there is no step while the task under test has it
- * @outer:	NULL, or likewise a lock inside which @act may not run
+ * @outer:	NULL, or a lock inside which @act may not run: there is no step while the task under
+ *		test has it
  */
 static struct steps {
 	void (*act)(void);

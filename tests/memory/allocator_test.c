@@ -19,7 +19,7 @@
 #define HEADER	68		/* bytes of an entry besides its value, with a key of 4 bytes */
 #define NOISE	(160 * 1024LL)	/* bytes that processors may hold back, and other objects */
 #define ENOUGH	(2 * MIB)	/* bytes of the objects of one size */
-#define LARGE	(16 * MIB)	/* likewise of large objects */
+#define LARGE	(16 * MIB)	/* bytes of large objects */
 #define BATCH		16u
 #define INDEX_BITS	19
 

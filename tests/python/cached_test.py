@@ -40,7 +40,7 @@ def report(day, *, part=0, belt=None):
 
 
 async def report_later(day):
-    """As report(), for async."""
+    """report() for async."""
     return report(day)
 
 

@@ -4,11 +4,11 @@
 # dialogues.t SERVER - hold the dialogues of this folder with a server, which the script starts:
 #
 #	memcached-SUITE	that of a suite of Debian, so that the dialogues are right
-#	redis-SUITE	likewise, those of redis/
-#	valkey		likewise; redis-server is Valkey's
+#	redis-SUITE	the same for those of redis/
+#	valkey		those of redis/; redis-server is Valkey's
 #	hbserve		with the module, in a guest
 #	hbserve-fake	with entries in its own memory, and ASan and UBSan
-#	hbserve-threads	likewise, with TSan, and with random requests of several clients at once
+#	hbserve-threads	so, with TSan, and with random requests of several clients at once
 #
 # SPLITS is the largest number of places at which a dialogue is split.
 set -u

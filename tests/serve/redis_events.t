@@ -32,7 +32,7 @@ def message(key, sign='*', channel=EXPIRED):
 
 
 def read(client, expected):
-    """As many bytes as are expected."""
+    """Read the expected number of bytes."""
     return client.exactly(len(expected)).decode('latin1')
 
 

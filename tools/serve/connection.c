@@ -60,7 +60,7 @@
  * @waits_for:	EPOLLIN, EPOLLOUT, or TURN
  * @last:	when it sent or took something last, in seconds
  * @is_full:	the last read has filled its buffer: no event reports bytes that it may have left
- * @has_more:	the end of the stream, or an error, may be left likewise
+ * @has_more:	no event reports the end of the stream, or an error, that may be left
  * @has_begun:	it has sent something
  * @is_broken:	its socket has failed
  * @is_subscriber: it is among those with subscriptions
@@ -402,7 +402,7 @@ static void wait_for(struct connection *connection, uint32_t what)
 enum turn {
 	TURN_WAIT,		/* wait for its socket */
 	TURN_AGAIN,		/* there may be more that no event reports */
-	TURN_LATER,		/* likewise, but it is the turn of others */
+	TURN_LATER,		/* there may be more, but it is the turn of others */
 	TURN_CLOSE,
 };
 

@@ -380,7 +380,7 @@ class Belt(Keys[V], MutableMapping[Key, V]):
     async def aget_or_set(self, key: Key, compute: Callable[[], Awaitable[V]],
                           ttl: Seconds | Ttl = BELT, *, stale: float = 0, ahead: float = 0,
                           lease: float = 30, timeout: Seconds = None) -> V:
-        """As get_or_set(), where compute returns an awaitable. The event loop runs meanwhile."""
+        """get_or_set(), where compute returns an awaitable. The event loop runs meanwhile."""
         return await self._filler.get_async(_checked(key), compute, ttl, stale, ahead, lease,
                                             timeout)
 

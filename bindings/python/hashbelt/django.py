@@ -173,7 +173,7 @@ def _make_async(name: str) -> Callable[..., Any]:
 
 async def _aget_or_set(self: Any, key: Any, default: Any, timeout: Any = DEFAULT_TIMEOUT,
                        version: int | None = None) -> Any:
-    """As get_or_set(): another process may compute, and a thread waits for it."""
+    """get_or_set(). Another process may compute, and a thread waits for it."""
     async def compute() -> Any:
         return default() if callable(default) else default
 

@@ -205,7 +205,7 @@ class Filler(Generic[V]):
 
     async def get_async(self, key: bytes, compute: Callable[[], Awaitable[V]], ttl: Seconds | Ttl,
                         stale: float, ahead: float, lease: float, timeout: Seconds) -> V:
-        """As Belt.get_or_set(), in a task. A thread waits, and the event loop runs other tasks."""
+        """Belt.get_or_set() in a task. A thread waits, and the event loop runs other tasks."""
         found: Any = self.keys._found(key, least_ms(ttl, stale, ahead, lease, timeout), NONE)
         if found is not NONE:
             return found  # type: ignore[no-any-return]

@@ -257,7 +257,7 @@ def _awaited(method: Callable[..., Any]) -> Any:
 
 
 class AsyncBeltStorage(_Windows, AsyncStorage, AsyncMovingWindowSupport, _AsyncSliding):
-    """As BeltStorage, for the strategies of limits.aio: "async+hashbelt://" and its name."""
+    """BeltStorage for the strategies of limits.aio: "async+hashbelt://" and its name."""
 
     STORAGE_SCHEME = ["async+hashbelt"]
 

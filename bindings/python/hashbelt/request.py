@@ -53,7 +53,7 @@ class Requests:
         self._waiting: dict[int, Future] = {}
 
     def wait_for(self, keys: list[bytes], ttl: int) -> Future:
-        """See Belt.wait_for()."""
+        """Belt.wait_for()."""
         described = (_abi.Key * len(keys))()
         for one, key in zip(described, keys):
             one.key = address(key)

@@ -10,7 +10,8 @@
  *	--rounds N		slices of each operation (200)
  *	--operations LIST	some of them, such as "get hit;put new"
  *	--memory		print the memory that an entry takes, and measure no operation
- *	--idle N		print the memory that each of N idle connections takes, likewise
+ *	--idle N		print the memory that each of N idle connections takes, and measure
+ *				no operation
  *	--expiry		let the entries expire at once, and print how long gets of others
  *				take before that and in the WINDOW from then on
  *	--unit NAME		print the absolute cost as well, as bench does

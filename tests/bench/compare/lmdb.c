@@ -92,7 +92,7 @@ static void get(unsigned int begin, unsigned int end)
 	mdb_txn_reset(reader);
 }
 
-/* Writes or removes them, likewise. */
+/* Writes or removes keys: from @begin on, before @end. */
 static void change(unsigned int begin, unsigned int end)
 {
 	MDB_txn *writer;

@@ -51,7 +51,7 @@ struct resp_place {
 /**
  * struct resp_request - a request. Pointers are into the bytes that were parsed
  * @name:	its first argument, the name of its command; not that of an inline command
- * @key:	its second argument, the key of most commands; likewise
+ * @key:	its second argument, the key of most commands; not that of an inline command
  * @args:	its arguments, for resp_next(); of an inline command its line
  * @end:	their end
  * @count:	their number; 0: there is nothing to answer; not known of an inline command
