@@ -24,7 +24,8 @@
 #
 # From tools/manage/settings_list.h:
 #
-#	docs/hbctl.1			the options of create, and a paragraph for each that has none
+#	docs/hbctl.1			the options of create, and a paragraph for each that has none; the
+#					names of the settings, among the fields of info --json
 #
 # From paragraphs "Hostile user: ACTION; result: RESULT." in the heads of tests. A paragraph without a
 # result names a further test of an action:
@@ -56,12 +57,12 @@ counters() {
 	END
 }
 
-# settings - print the name and the argument of each setting, with a tab between them.
+# settings - print the name, the argument and the name in JSON of each setting, with tabs between them.
 settings() {
 	run settings <<-'END'
 		#include <stdio.h>
 		#define YES_NO "[yes|no]"
-		#define SETTING(name, argument, ...) puts(name "\t" argument);
+		#define SETTING(name, argument, help, bit, kind, json, ...) puts(name "\t" argument "\t" json);
 		int main(void)
 		{
 		#include "settings_list.h"
@@ -79,12 +80,28 @@ items() {
 	awk -F '\t' '{ print ".It Dv " $1; print $3 "." }' "$work/counter_list"
 }
 
-# fields - print the names, filled to lines of some 80 columns.
+# fill MACRO LAST - print the names on stdin as arguments of the macro, in lines of some 80 columns.
+# LAST follows the last name.
+fill() {
+	awk -v macro="$1" -v last="$2" '
+		NR > 1 { line = line " ," }
+		line && length(line $1) > 80 { print line; line = "" }
+		{ line = (line ? line " " : macro " ") $1 }
+		END { print line last }'
+}
+
 fields() {
-	awk -F '\t' '
-		line && length(line $2) > 80 { print line; line = "" }
-		{ line = (line ? line " " : ".Va ") $2 " ," }
-		END { print line }' "$work/counter_list"
+	cut -f 2 "$work/counter_list" | fill .Va ' ,'
+}
+
+setting_fields() {
+	cut -f 3 "$work/setting_list" | fill .Va ' ,'
+}
+
+# switches - print the settings that are true or false in JSON.
+switches() {
+	awk -F '\t' '$2 == "[yes|no]" { print $3 }' "$work/setting_list" | fill '.It Va' ''
+	printf '.Cm true\nor\n.Cm false .\n'
 }
 
 # families FILE - print the families, with the samples that the file has.
@@ -244,6 +261,8 @@ each Counters docs/hashbelt.4 items
 each Counters docs/hbctl.1 fields
 each Counters tests/hbctl/recorded.prom families
 each Settings docs/hbctl.1 options
+each Switches docs/hbctl.1 switches
+each 'Setting fields' docs/hbctl.1 setting_fields
 each Interface tests/device/layout.h layout
 each Functions tools/lib/libhashbelt.map symbols
 each Functions docs/man3/libhashbelt.3 index
