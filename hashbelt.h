@@ -208,6 +208,7 @@ struct hashbelt_batch {
 #define HASHBELT_PINNED		0x08	/* gives up nothing under memory pressure */
 #define HASHBELT_WIPE		0x10	/* keys and values are overwritten when freed */
 /* 0x20 was an order of eviction. It returns EINVAL, and is not used again. */
+#define HASHBELT_POLICY_ALL		0x1fu
 
 /* Well-known policies. */
 #define HASHBELT_POLICY_STANDARD	HASHBELT_KEEP_ON_PUT
@@ -300,7 +301,7 @@ enum hashbelt_kind {
  * @ttl_ms:	the belt's time-to-live, 1 to HASHBELT_TTL_MAX_MS; 0: the default.
  *		Present entries keep their deadlines
  * @buckets:	HASHBELT_BUCKETS_MIN to HASHBELT_BUCKETS_MAX; 0: the default
- * @policy:	HASHBELT_REFRESH_ON_GET to HASHBELT_WIPE. SET: HASHBELT_PINNED needs
+ * @policy:	bits of HASHBELT_POLICY_ALL. SET: HASHBELT_PINNED needs
  *		CAP_SYS_RESOURCE (EPERM) on a belt that was created without it by a task
  *		without that capability
  * @mode:	rights to read (r) and write (w): permission bits as of a file, at

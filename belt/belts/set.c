@@ -14,9 +14,6 @@
 #include "set.h"
 #include "worker.h"
 
-#define POLICY_ALL	(HASHBELT_REFRESH_ON_GET | HASHBELT_KEEP_ON_PUT | HASHBELT_EVICT | \
-			 HASHBELT_PINNED | HASHBELT_WIPE)
-
 #define GEOMETRY_FIELDS	(HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS | HASHBELT_SET_GRACE)
 #define LIMIT_FIELDS		(HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_MAX_BYTES | \
 				 HASHBELT_SET_MAX_EVENTS)
@@ -48,7 +45,7 @@ static bool is_time(u64 ns)
 
 static bool is_policy(u64 policy)
 {
-	return !(policy & ~(u64)POLICY_ALL);
+	return !(policy & ~(u64)HASHBELT_POLICY_ALL);
 }
 
 static bool is_handler(u64 handler)

@@ -326,7 +326,8 @@ static void test_settings(const char *verb, unsigned long request, __u32 fields)
 	BITS(request, settings, consumers, 1, "%s with an unknown bit of @consumers", verb);
 	BITS(request, settings, reserved, 0, "%s with a bit of @reserved", verb);
 	BITS(request, settings, mode, 0666, "%s with a bit of @mode beyond 0666", verb);
-	BITS(request, settings, policy, 0x1f, "%s with an unknown bit of @policy", verb);
+	BITS(request, settings, policy, HASHBELT_POLICY_ALL,
+	     "%s with an unknown bit of @policy", verb);
 	BITS(request, settings, reasons, HASHBELT_REPORT_ALL,
 	     "%s with an unknown bit of @reasons", verb);
 	BITS(request, settings, handler, 0x03, "%s with an unknown bit of @handler", verb);

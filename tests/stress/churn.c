@@ -230,7 +230,7 @@ static void change_all(struct hashbelt *belt, uint64_t random)
 		.fields = random & HASHBELT_SET_ALL & ~(HASHBELT_SET_GID | HASHBELT_SET_MODE) ?:
 			  HASHBELT_SET_POLICY,
 		.ttl_ms = 1 + (random >> 8) % 2000, .buckets = 2 + (random >> 16) % 300,
-		.policy = (random >> 24) & 0x1f, .handler = (random >> 32) % 3,
+		.policy = (random >> 24) & HASHBELT_POLICY_ALL, .handler = (random >> 32) % 3,
 		.reasons = (random >> 36) & HASHBELT_REPORT_ALL,
 		.max_entries = random >> 40 & 1 ? (random >> 41) % 1000 : 0,
 		.max_bytes = random >> 50 & 1 ? (random >> 51) % 4096 * 64 : 0,
