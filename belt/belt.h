@@ -469,7 +469,7 @@ static inline bool hb_has_events(const struct hashbelt_belt *belt)
 	return READ_ONCE(belt->queue.waiting.first);
 }
 
-/* True if an event is queued, or the belt's handler would report one. */
+/* Return: true if an event is queued, or the belt's handler would report one. */
 static inline bool hb_reports_any(const struct hashbelt_belt *belt)
 {
 	return hb_has_events(belt) || READ_ONCE(belt->settings.handler) != HASHBELT_DROP;

@@ -162,7 +162,7 @@ static __always_inline void find_chains(struct hashbelt_belt *belt, struct hb_ta
 		hb_chain_prefetch(run->gets[n].chain);
 }
 
-/* A get of a run. Its result, or an error of hb_give(). */
+/* A get of a run. Return: its result, or an error of hb_give(). */
 static __always_inline int make_get(struct hashbelt_belt *belt, struct hb_table *table,
 				    const struct get *get, struct hashbelt_item *item, u64 now)
 {

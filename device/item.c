@@ -27,7 +27,7 @@ int hb_check_key(u32 key_len)
 	return key_len <= HASHBELT_KEY_MAX ? 0 : -E2BIG;
 }
 
-/* One try of a get, under RCU. Errors as hb_give(). */
+/* One try of a get, under RCU. Return: 0, or an error of hb_give(). */
 static __always_inline int try_get(struct hashbelt_belt *belt, struct hashbelt_item *item,
 				   const u64 *key, u64 now, const enum hb_get_kind kind, u32 *len)
 {
@@ -86,7 +86,10 @@ int hb_get(struct hashbelt_belt *belt, struct hashbelt_item *item, const u64 *ke
 	}
 }
 
-/* An entry with the key and value of an item. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
+/*
+ * Return: an entry with the key and value of an item; an error of hashbelt_entry_alloc(); -EFAULT;
+ * -EINTR.
+ */
 static struct hashbelt_entry *read_entry(struct hashbelt_belt *belt, struct hb_client *client,
 					 const struct hashbelt_item *item)
 {

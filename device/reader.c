@@ -73,8 +73,8 @@ int hb_call_ack(const struct hb_call *call, void *arg)
 }
 
 /*
- * Copies a record, the data of its event, and zeros up to its size, and moves @to on. False: after
- * a page fault; @to is where it was.
+ * Copies a record, the data of its event, and zeros up to its size, and moves @to on. Return: false
+ * after a page fault; @to is where it was.
  */
 static bool copy_record(struct iov_iter *to, const struct hashbelt_event *record, const void *data)
 {
@@ -306,7 +306,7 @@ ssize_t hb_file_read_iter(struct kiocb *call, struct iov_iter *to)
 	return copied;
 }
 
-/* True if a read would find an event. If not, pollers are woken when that changes. */
+/* Return: true if a read would find an event; else pollers are woken when that changes. */
 static bool is_readable(struct hb_file *file, struct hb_session *session)
 {
 	struct hashbelt_belt *belt = session->named->belt;

@@ -40,7 +40,9 @@ static bool overlap(u64 a, u64 a_size, u64 b, u64 b_size)
 	return a - b < b_size || b - a < a_size;
 }
 
-/* True if what a call has read, @size bytes at @at, lies in its argument, which it returns. */
+/*
+ * Return: true if what a call has read, @size bytes at @at, lies in its argument, which it returns.
+ */
 static bool is_in_argument(const struct hb_call *call, u64 at, u32 size)
 {
 	return overlap(at, size, (uintptr_t)call->user, _IOC_SIZE(call->cmd));
@@ -365,7 +367,7 @@ static int copy_keys(const struct hashbelt_request *request, struct hashbelt_key
 	return sum;
 }
 
-/* Copies the keys in without waiting for page faults. False: after a page fault. */
+/* Copies the keys in without waiting for page faults. Return: false after a page fault. */
 static bool fill_in_keys(struct hashbelt_entry *entry, const struct hashbelt_key *keys, u32 count)
 {
 	bool failed = false;
@@ -389,7 +391,10 @@ static bool fault_in_keys(const struct hashbelt_key *keys, u32 count)
 	return true;
 }
 
-/* A request with its keys, of @bytes in all. Errors as hashbelt_entry_alloc(); -EFAULT; -EINTR. */
+/*
+ * Return: a request with its keys, of @bytes in all; an error of hashbelt_entry_alloc(); -EFAULT;
+ * -EINTR.
+ */
 static struct hashbelt_entry *read_request(const struct hb_call *call, struct hb_client *client,
 					   const struct hashbelt_request *request,
 					   const struct hashbelt_key *keys, u32 bytes)

@@ -140,8 +140,8 @@ void hb_file_bind(struct file *filp, struct hb_session *session, struct hb_named
 }
 
 /*
- * Takes one of the belt's sessions from its descriptor, and wakes the tasks that poll that. False:
- * there is none. Otherwise *@taken is the session, to be closed; NULL if its descriptor closes it.
+ * Takes one of the belt's sessions from its descriptor, and wakes the tasks that poll that. *@taken
+ * is the session, to be closed; NULL if its descriptor closes it. Return: false if there is none.
  */
 static bool take_session(struct hb_named_belt *named, struct hb_session **taken)
 {

@@ -8,8 +8,9 @@
 #include "user.h"
 
 /*
- * Copies a value out under RCU. -EFAULT: perhaps after a page fault. The value may begin at any
- * address, because it follows its key. If a put overwrites it meanwhile, the get begins anew.
+ * Copies a value out under RCU. The value may begin at any address, because it follows its key. If
+ * a put overwrites it meanwhile, the get begins anew. Return: 0, or -EFAULT, perhaps after a page
+ * fault.
  */
 static __always_inline int hb_give_value(void __user *to, const u8 *value, u32 size,
 					 const enum hb_get_kind kind)
@@ -45,9 +46,9 @@ static __always_inline bool hb_hit_kind(struct hashbelt_belt *belt, struct hashb
 }
 
 /*
- * A get has found @entry, or NULL, under RCU; @seen is for hb_hit(), and @gone for
- * hb_miss(). -EAGAIN: the entry changed meanwhile. -EFAULT: as hb_give_value(), for @len bytes.
- * -ERANGE: the value has @len bytes.
+ * A get has found @entry, or NULL, under RCU; @seen is for hb_hit(), and @gone for hb_miss().
+ * Return: 0; -ENOENT; -EAGAIN: the entry changed meanwhile; -EFAULT: @len bytes could not be copied
+ * out, perhaps because of a page fault; -ERANGE: the value has @len bytes.
  */
 static __always_inline int hb_give(struct hashbelt_belt *belt, struct hashbelt_item *item,
 				   const u64 *key, struct hashbelt_entry *entry, u64 now,

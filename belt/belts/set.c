@@ -305,7 +305,7 @@ static void set_all(struct hashbelt_belt *belt, const struct hb_settings *settin
 	mutex_unlock(&belt->clear_lock);
 }
 
-/* A window for the settings; NULL: they have none. Errors as hb_window_new(). */
+/* Return: a window for the settings; NULL: they have none; or an error of hb_window_new(). */
 static struct hb_window *prepare_window(struct hashbelt_belt *belt,
 					const struct hb_settings *settings)
 {

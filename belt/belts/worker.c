@@ -78,7 +78,7 @@ static unsigned int drain_plain(struct hb_shard *shard, u64 until, u64 now, bool
 
 /*
  * Drains a batch of nodes of each of a shard's wheels, from buckets that have fallen off by @until.
- * True if there are more.
+ * Return: true if there are more.
  */
 static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 until)
 {
@@ -105,7 +105,7 @@ static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 u
 	return more;
 }
 
-/* Unloads a few buckets of a wheel that was replaced. True if there are more. */
+/* Unloads a few buckets of a wheel that was replaced. Return: true if there are more. */
 static bool unload_step(struct hb_shard *shard)
 {
 	struct hb_wheel done = {};
@@ -132,7 +132,7 @@ static void sweep_one(struct hashbelt_entry *entry, void *arg)
 		hb_take_out(shard, entry, HASHBELT_CLEARED, hb_clock_now(&shard->belt->clock));
 }
 
-/* True if the belt still has cleared entries. */
+/* Return: true if the belt still has cleared entries. */
 static bool needs_sweep(struct hashbelt_belt *belt)
 {
 	bool needs = false;
@@ -151,7 +151,7 @@ static bool needs_sweep(struct hashbelt_belt *belt)
 	return needs;
 }
 
-/* Takes out the cleared entries of a few chains. True if there may be more. */
+/* Takes out the cleared entries of a few chains. Return: true if there may be more. */
 static bool sweep_step(struct hashbelt_belt *belt)
 {
 	struct hb_shard *shard;
@@ -172,7 +172,7 @@ static bool sweep_step(struct hashbelt_belt *belt)
 
 /*
  * Moves chains of an index that is being resized: as many as a step may drain entries, so that the
- * index grows in time where much is due. True if there are more.
+ * index grows in time where much is due. Return: true if there are more.
  */
 static bool resize_step(struct hashbelt_belt *belt)
 {
@@ -197,8 +197,8 @@ static bool resize_step(struct hashbelt_belt *belt)
 }
 
 /*
- * True if a bucket of the shard falls off by @until. A hint: run_rounds() looks again under the
- * shard's lock, and so sees an entry that another task puts there meanwhile.
+ * A hint: run_rounds() looks again under the shard's lock, and so sees an entry that another task
+ * puts there meanwhile. Return: true if a bucket of the shard falls off by @until.
  */
 static bool is_due(const struct hb_shard *shard, u64 until)
 {
@@ -206,8 +206,8 @@ static bool is_due(const struct hb_shard *shard, u64 until)
 }
 
 /*
- * A batch of each shard that has something due. True if there is more. If it gives way before it
- * has come to all shards, the next step begins with the next one.
+ * A batch of each shard that has something due. If it gives way before it has come to all shards,
+ * the next step begins with the next one. Return: true if there is more.
  */
 static bool drain_steps(struct hashbelt_belt *belt, u64 until)
 {
@@ -230,7 +230,7 @@ static bool drain_steps(struct hashbelt_belt *belt, u64 until)
 	return due;
 }
 
-/* A batch of each kind of work but draining. True if there is more. */
+/* A batch of each kind of work but draining. Return: true if there is more. */
 static bool work_steps(struct hashbelt_belt *belt)
 {
 	bool work = sweep_step(belt);
@@ -276,7 +276,7 @@ static struct hb_shard *next_shard(struct hashbelt_belt *belt)
 
 /*
  * Drains as many batches as the belt has shards: of *@shard, which this task has got, and then of
- * further ones. False: no shard is left, the time is up, or this task is to give way.
+ * further ones. Return: false if no shard is left, the time is up, or this task is to give way.
  */
 static bool drain_some(struct hashbelt_belt *belt, struct hb_shard **shard)
 {
@@ -349,8 +349,8 @@ static void drain_together(struct hashbelt_belt *belt, u64 until, unsigned long 
 }
 
 /*
- * Resizes the index if it is far too large, or still crowded. True if there are chains to be moved
- * now.
+ * Resizes the index if it is far too large, or still crowded. Return: true if there are chains to
+ * be moved now.
  */
 static bool fit_index(struct hashbelt_belt *belt)
 {
@@ -396,7 +396,7 @@ static bool must_break(const struct hashbelt_belt *belt, const unsigned long *en
  * Drains what is due when the round begins, and then does the other work that there is. Makes at
  * least one step, and stops when must_break() says so. It ends whatever is added meanwhile, by
  * other tasks, by the callback of a module, or by entries that are reinserted for less time than
- * the round takes. True if there is more.
+ * the round takes. Return: true if there is more.
  */
 static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 {
@@ -417,9 +417,9 @@ static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 }
 
 /*
- * Makes rounds until the index fits or must_break() says so. Sets the alarm for the next bucket.
- * If there may be more work, queues the worker behind the other work of its workqueue. True if it
- * has. Under belt->round_lock.
+ * Makes rounds until the index fits or must_break() says so. Sets the alarm for the next bucket. If
+ * there may be more work, queues the worker behind the other work of its workqueue. Under
+ * belt->round_lock. Return: true if it has.
  */
 static bool run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 {
@@ -449,7 +449,7 @@ static bool try_round(struct hashbelt_belt *belt)
 	return !atomic_read(&belt->movers) && mutex_trylock(&belt->round_lock);
 }
 
-/* For the worker. False: it gives way to a task, whose end_round() queues it again. */
+/* For the worker. Return: false if it gives way to a task, whose end_round() queues it again. */
 static bool begin_round(struct hashbelt_belt *belt)
 {
 	if (try_round(belt))
@@ -473,8 +473,8 @@ static void end_round(struct hashbelt_belt *belt)
 }
 
 /*
- * For a task, to which the worker gives way. False: the task is being killed, and the worker does
- * the work.
+ * For a task, to which the worker gives way. Return: false if the task is being killed, and the
+ * worker does the work.
  */
 static bool enter_round(struct hashbelt_belt *belt)
 {

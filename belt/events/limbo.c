@@ -82,7 +82,7 @@ static void end_turn(struct hashbelt_belt *belt)
 	atomic_dec(&resting);
 }
 
-/* Waits for the turn, if this work item is in the way. True if it is now, too. */
+/* Waits for the turn, if this work item is in the way. Return: true if it is now, too. */
 static bool take_turn(struct hashbelt_belt *belt)
 {
 	if (!hb_is_in_way(&belt->pace) || !atomic_add_unless(&resting, 1, RESTING_MOST))

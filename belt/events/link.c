@@ -17,7 +17,7 @@ void hb_client_put(struct hb_client *client)
 
 /*
  * Attaches an entry that is about to go into the index to its client; under the shard's lock.
- * False: the descriptor is closed.
+ * Return: false if the descriptor is closed.
  */
 bool hb_attach(struct hb_link *link)
 {
@@ -64,8 +64,8 @@ void hb_client_wake(struct hb_client *client)
 }
 
 /*
- * Queues a completed request for its client; under the lock of its shard. False: the descriptor is
- * closed, and the request stays the caller's.
+ * Queues a completed request for its client; under the lock of its shard. Return: false if the
+ * descriptor is closed, and the request stays the caller's.
  */
 bool hb_client_notify(struct hashbelt_belt *belt, struct hashbelt_entry *request)
 {

@@ -56,7 +56,10 @@ static bool stays_charged(const struct hashbelt_entry *event)
 	return !is_proxy(event) && hb_stays_charged(hb_reason(word_of(event)));
 }
 
-/* Counts an event among those that stay charged, or with @sign -1 no longer. False: it does not. */
+/*
+ * Counts an event among those that stay charged, or with @sign -1 no longer. Return: false if it
+ * does not.
+ */
 static bool count_kept(struct hb_queue *queue, const struct hashbelt_entry *event, int sign)
 {
 	lockdep_assert_held(&queue->lock);
@@ -81,7 +84,7 @@ static void count_lost(struct hashbelt_belt *belt)
 	hb_count(belt, HASHBELT_STAT_EVENTS_LOST);
 }
 
-/* Moves the oldest event to those that the worker frees. False: there is none. */
+/* Moves the oldest event to those that the worker frees. Return: false if there is none. */
 static bool drop_oldest(struct hashbelt_belt *belt)
 {
 	struct hb_queue *queue = &belt->queue;
@@ -132,8 +135,8 @@ static u64 trim_queue(struct hashbelt_belt *belt)
 /*
  * A queue above its limit drops a batch first, and then takes only an event that is not larger than
  * the batch was. So it exceeds the limit by at most one event, or by as much as the limit was
- * lowered, and a large event does not drop thousands of small ones under the lock. True: @event is
- * queued, and the queue owns it. @trimmed: returned, bytes that were dropped.
+ * lowered, and a large event does not drop thousands of small ones under the lock. @trimmed:
+ * returned, bytes that were dropped. Return: true if @event is queued, and the queue owns it.
  */
 static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now,
 		      u64 *trimmed)
@@ -157,8 +160,8 @@ static bool try_queue(struct hashbelt_belt *belt, struct hashbelt_entry *event, 
 }
 
 /*
- * Queues an event, which the queue owns then. False: it was lost at once, and stays the caller's.
- * The worker drops events that are still too many. Under the lock of its key's shard.
+ * Queues an event, which the queue owns then. The worker drops events that are still too many.
+ * Under the lock of its key's shard. Return: false if it was lost at once, and stays the caller's.
  */
 bool hb_event_push(struct hashbelt_belt *belt, struct hashbelt_entry *event, u64 now)
 {
@@ -310,8 +313,8 @@ void hb_count_read(struct hashbelt_belt *belt, u64 count)
 }
 
 /*
- * Puts a batch of events, the last one first, at the head of the queue. True if there are too many
- * events now, because the limits were lowered.
+ * Puts a batch of events, the last one first, at the head of the queue. Return: true if there are
+ * too many events now, because the limits were lowered.
  */
 static bool return_batch(struct hashbelt_belt *belt, struct hb_fifo *batch, bool held)
 {
@@ -403,7 +406,7 @@ void hb_settle_events(struct hashbelt_belt *belt, struct hb_fifo *events, bool h
 	}
 }
 
-/* Drops the oldest event, to make room. False: there is none. */
+/* Drops the oldest event, to make room. Return: false if there is none. */
 bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 {
 	bool dropped;
@@ -416,7 +419,10 @@ bool hb_event_drop_oldest(struct hashbelt_belt *belt)
 	return dropped;
 }
 
-/* Drops and frees surplus events: as many batches as there are shards. True if there are more. */
+/*
+ * Drops and frees surplus events: as many batches as there are shards. Return: true if there are
+ * more.
+ */
 static bool drop_step(struct hashbelt_belt *belt)
 {
 	unsigned int budget = HB_BATCH << belt->shard_bits;
@@ -436,7 +442,7 @@ static bool drop_step(struct hashbelt_belt *belt)
 	return true;
 }
 
-/* Delivers a batch of events to the module that made the belt. True if there are more. */
+/* Delivers a batch of events to the module that made the belt. Return: true if there are more. */
 static bool deliver_step(struct hashbelt_belt *belt)
 {
 	struct hashbelt_event record;
@@ -459,7 +465,7 @@ static bool deliver_step(struct hashbelt_belt *belt)
 	return hb_has_events(belt);
 }
 
-/* The worker's step for events; under belt->round_lock. True if there is more to do. */
+/* The worker's step for events; under belt->round_lock. Return: true if there is more to do. */
 bool hb_queue_step(struct hashbelt_belt *belt)
 {
 	bool more = drop_step(belt);

@@ -20,7 +20,8 @@ u32 hb_hash_key(const struct hb_seed *seed, const void *key, u32 key_len)
 
 /*
  * @kind has HB_TAILED for an entry with a tail, which is zeroed but for its link to the entry.
- * @keys: number of a request's keys; else 0. Errors as hb_object_alloc().
+ * @keys: number of a request's keys; else 0. Return: the entry, or an error of
+ * hb_object_alloc().
  */
 struct hashbelt_entry *hb_entry_alloc(struct hb_account *account, u32 kind, u32 keys,
 				      u32 key_len, u32 value_len, gfp_t gfp)

@@ -151,9 +151,9 @@ static inline u32 hb_last_term(u32 term)
 }
 
 /*
- * The hand passes an HB_ENTRY. True if it stays: it is protected in this term of its shard; or it
- * was read, which clears HB_READ and protects it; or it has the number of the next term, which it
- * loses. Under the shard's lock.
+ * The hand passes an HB_ENTRY. Under the shard's lock. Return: true if it stays: it is protected in
+ * this term of its shard; or it was read, which clears HB_READ and protects it; or it has the
+ * number of the next term, which it loses.
  */
 static inline bool hb_second_chance(struct hashbelt_entry *entry, u32 term)
 {

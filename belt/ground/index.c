@@ -230,9 +230,9 @@ static int resize(struct hb_index *index, unsigned int bits)
 
 /*
  * Begins to give the index 1 << @bits chains. Does nothing if a resize is under way, or if there is
- * no memory, or was none a moment ago: the index works with longer chains. True: it has begun, and
- * the caller queues the worker, which calls hb_index_move() until hb_index_moving() returns
- * HB_INDEX_END. Context: may sleep.
+ * no memory, or was none a moment ago: the index works with longer chains. Context: may sleep.
+ * Return: true if it has begun: the caller queues the worker, which calls hb_index_move() until
+ * hb_index_moving() returns HB_INDEX_END.
  */
 bool hb_index_resize(struct hb_index *index, unsigned int bits)
 {

@@ -51,7 +51,10 @@ void hb_geometry_init(struct hb_geometry *geometry, u64 ttl, u32 buckets, u64 gr
 	}
 }
 
-/* Makes a level, charged to @account or NULL. Errors as hb_zalloc(). Context: may sleep. */
+/*
+ * Makes a level, charged to @account or NULL. Context: may sleep. Return: the level, or an error of
+ * hb_zalloc().
+ */
 struct hb_level *hb_level_new(const struct hb_geometry *geometry, unsigned int number,
 			      struct hb_account *account)
 {

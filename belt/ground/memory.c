@@ -501,7 +501,7 @@ static inline gfp_t object_flags(gfp_t gfp)
 /*
  * Memory for an entry, not zeroed, charged to @account, which may be NULL; freed by
  * hb_object_free(). @gfp is GFP_KERNEL; or GFP_NOWAIT, which fails for an object larger than any
- * class. Errors as hb_zalloc().
+ * class. Return: the memory, or an error of hb_zalloc().
  */
 void *hb_object_alloc(struct hb_account *account, size_t size, gfp_t gfp)
 {

@@ -65,8 +65,8 @@ bool hb_is_in_way(const struct hb_pace *pace)
 }
 
 /*
- * Pauses for so many microseconds, and half of that at most in addition, if hb_is_in_way(). True if
- * it was. Context: may sleep; no lock is held, but for the turn of limbo.
+ * Pauses for so many microseconds, and half of that at most in addition, if hb_is_in_way().
+ * Context: may sleep; no lock is held, but for the turn of limbo. Return: true if it was.
  */
 bool hb_give_way(const struct hb_pace *pace, unsigned int pause_us)
 {

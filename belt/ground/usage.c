@@ -34,7 +34,7 @@ static void check_room(struct hb_usage *usage, struct hb_room *room)
 /*
  * Charges a put to a belt with limits; its room, which may be NULL, is used up. @leaving: bytes of
  * an entry that counts as gone, or 0; it is uncharged before the shard's lock, which the caller
- * has, is dropped. False: the put does not fit.
+ * has, is dropped. Return: false if the put does not fit.
  */
 bool hb_usage_add(struct hb_usage *usage, s64 entries, s64 bytes, struct hb_room *room,
 		  u64 leaving)
@@ -94,7 +94,7 @@ static void release_room(struct hb_usage *usage, struct hb_room *room)
 
 /*
  * Gives room back to other tasks, for good: if two tasks gave way to each other and reserved again,
- * neither would end. True if others have reserved room, so that there will be some.
+ * neither would end. Return: true if others have reserved room, so that there will be some.
  */
 bool hb_room_yield(struct hb_usage *usage, struct hb_room *room)
 {

@@ -190,7 +190,7 @@ static void leave_list(struct hb_hand *hand)
 	hand->head = NULL;
 }
 
-/* Lets one bucket fall off that ends by @until. False: there is none. */
+/* Lets one bucket fall off that ends by @until. Return: false if there is none. */
 static bool rotate(struct hb_wheel *wheel, u64 until)
 {
 	const struct hb_geometry *geometry = wheel->geometry;
@@ -509,7 +509,7 @@ void hb_wheel_set_geometry(struct hb_wheel *wheel, const struct hb_geometry *geo
 
 /*
  * Takes the nodes off @old, from hb_wheel_set_geometry(), and adds them to the due nodes of @wheel;
- * at most @budget buckets. True if there is more to do. Context: the shard's lock.
+ * at most @budget buckets. Context: the shard's lock. Return: true if there is more to do.
  */
 bool hb_wheel_unload(struct hb_wheel *old, struct hb_wheel *wheel, unsigned int budget)
 {

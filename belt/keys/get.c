@@ -57,7 +57,7 @@ struct hashbelt_entry *hb_find_again(struct hashbelt_belt *belt, u32 hash,
 	return NULL;
 }
 
-/* True if the entry has a value, perhaps an old one. @seen is for hb_hit_stale(). */
+/* @seen is for hb_hit_stale(). Return: true if the entry has a value, perhaps an old one. */
 static bool see_stale(const struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now,
 		      struct hb_seen *seen)
 {

@@ -63,8 +63,8 @@ static __always_inline u64 hb_set_deadline_locked(struct hb_shard *shard,
 }
 
 /*
- * True if no put has overwritten the entry since the reader has seen it: all that the reader has
- * read of it belongs together. Context: no lock; RCU or a reference to @entry.
+ * Context: no lock; RCU or a reference to @entry. Return: true if no put has overwritten the entry
+ * since the reader has seen it: all that the reader has read of it belongs together.
  */
 static __always_inline bool hb_is_unchanged(const struct hashbelt_entry *entry,
 					    struct hb_seen seen)

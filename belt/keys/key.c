@@ -159,7 +159,10 @@ static struct hashbelt_entry *next_behind(struct hb_client *client, struct hb_li
 	return entry;
 }
 
-/* Sets the deadline of an entry that was found bound. False: it is no HB_ENTRY, or has left. */
+/*
+ * Sets the deadline of an entry that was found bound. Return: false if it is no HB_ENTRY, or has
+ * left.
+ */
 static bool touch_bound(struct hashbelt_belt *belt, struct hashbelt_entry *entry, u64 now, u64 to,
 			u64 ttl_ms)
 {

@@ -56,8 +56,8 @@ static s64 cost_of_put(const struct hashbelt_entry *old, const struct hashbelt_e
 }
 
 /*
- * Charges a put. The room of the key's fill lease counts as free, because the put ends that. False:
- * there is no room.
+ * Charges a put. The room of the key's fill lease counts as free, because the put ends that.
+ * Return: false if there is no room.
  */
 static bool charge(struct hb_put *put, const struct hashbelt_entry *old)
 {
@@ -87,8 +87,8 @@ static void undo_charge(struct hb_put *put, const struct hashbelt_entry *old)
 /* Copying a value into the entry that is there, under the shard's lock */
 
 /*
- * True if the value of the put may be copied over that of @old if no task has a reference to that:
- * no event is to have the old value, and readers wait for a short copy only.
+ * Return: true if the value of the put may be copied over that of @old if no task has a reference
+ * to that: no event is to have the old value, and readers wait for a short copy only.
  */
 static inline bool can_overwrite(const struct hb_shard *shard, const struct hashbelt_entry *old,
 				 const struct hashbelt_entry *new)
@@ -154,8 +154,8 @@ static __always_inline void return_put(struct hb_put *put, const struct hashbelt
 
 /*
  * Copies the value into @old; put->entry stays the caller's. A later deadline is only stored: the
- * drain of the bucket finds it. False: a reader was told meanwhile that @old has expired, and
- * nothing has changed.
+ * drain of the bucket finds it. Return: false if a reader was told meanwhile that @old has expired,
+ * and nothing has changed.
  */
 static bool put_into(struct hb_put *put, struct hashbelt_entry *old)
 {
@@ -183,11 +183,11 @@ static bool put_into(struct hb_put *put, struct hashbelt_entry *old)
 
 /*
  * Gives @new the place of @old. @new is linked behind @old before @old is claimed: a reader that
- * finds @old claimed goes on to @new, and an earlier reader stops at @old. True: the belt owns
- * @new, and @old has left.
+ * finds @old claimed goes on to @new, and an earlier reader stops at @old.
  *
- * False: a reader was told meanwhile that @old has expired. @new is the caller's again. No reader
- * has found it, but readers may stand on it until a grace period ends.
+ * Return: true: the belt owns @new, and @old has left; false: a reader was told meanwhile that @old
+ * has expired, and @new is the caller's again. No reader has found it, but readers may stand on it
+ * until a grace period ends.
  */
 static bool replace(struct hb_shard *shard, struct hashbelt_entry *old,
 		    struct hashbelt_entry *new, u64 now, bool keep_time)
@@ -220,9 +220,9 @@ static void end_ghost(struct hb_shard *shard, struct hashbelt_entry *entry)
 }
 
 /*
- * Links put->entry, in the place of @old or as a new key. False: a reader was told meanwhile that
- * @old has expired, and nothing has changed. Readers may stand on put->entry until a grace period
- * ends.
+ * Links put->entry, in the place of @old or as a new key. Readers may stand on put->entry until a
+ * grace period ends. Return: false if a reader was told meanwhile that @old has expired, and
+ * nothing has changed.
  */
 static bool insert(struct hb_put *put, struct hashbelt_entry *old)
 {
@@ -323,8 +323,8 @@ static int try_put(struct hb_put *put)
 /* Tries, without the lock */
 
 /*
- * After a try: provides what it lacked. True: try again. False: *@outcome is that of the put.
- * Context: may sleep.
+ * After a try: provides what it lacked. Context: may sleep. Return: true: try again; false:
+ * *@outcome is that of the put.
  */
 static noinline bool try_again(struct hb_put *put, int *outcome)
 {
@@ -406,8 +406,8 @@ static void release_put(struct hb_put *put, int outcome)
  * @put:	@entry, with its hash, @item, @compute and @mode
  *
  * Takes over an HB_PUT_ENTRY, and frees it if the put fails; after HB_PUT_COPIED it is the caller's
- * again. An HB_PUT_COPY stays the caller's. Context: may sleep. Return: HB_PUT_*; errors as
- * hashbelt_put(), and as @compute.
+ * again. An HB_PUT_COPY stays the caller's. Context: may sleep. Return: HB_PUT_*, or an error of
+ * hashbelt_put() or @compute.
  */
 int hb_put_run(struct hashbelt_belt *belt, struct hb_put *put)
 {

@@ -23,8 +23,8 @@
 /*
  * Evicts some entries, and waits until they are freed. That helps after an allocation has failed at
  * the limit of an account or the module. After -ENOMEM the system or a cgroup is short, and the
- * belt's entries may be charged to others: that is left to the shrinker. False: the allocation is
- * to fail.
+ * belt's entries may be charged to others: that is left to the shrinker. Return: false if the
+ * allocation is to fail.
  */
 static bool evict_some(struct hashbelt_belt *belt, int err)
 {

@@ -145,7 +145,7 @@ static bool is_exhausted(struct hashbelt_belt *belt, const struct hashbelt_entry
 	return exhausted;
 }
 
-/* Takes out what may leave for @put. False: there is nothing. */
+/* Takes out what may leave for @put. Return: false if there is nothing. */
 static bool evict_for(struct hashbelt_belt *belt, const struct hashbelt_entry *put)
 {
 	unsigned int passes = HB_PASS_MOST;
@@ -197,7 +197,7 @@ bool hb_frees_by_evicting(const struct hashbelt_belt *belt)
 	return hb_evicts(belt) && !hb_reports(belt, HASHBELT_EVICTED);
 }
 
-/* True if a put that adds an entry is to call hb_evict_ahead() afterwards. */
+/* Return: true if a put that adds an entry is to call hb_evict_ahead() afterwards. */
 bool hb_evicts_ahead(const struct hashbelt_belt *belt)
 {
 	return hb_frees_by_evicting(belt) && hb_memory_is_scarce(belt->account);

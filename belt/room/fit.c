@@ -55,7 +55,7 @@ static unsigned int next_bits(struct hashbelt_belt *belt, u64 entries)
 	return clamp(hb_bits_for(belt, entries), is - min(is, HB_RESIZE_MOST), is + HB_RESIZE_MOST);
 }
 
-/* Begins to resize the index for @entries. False: there is no need, or no memory. */
+/* Begins to resize the index for @entries. Return: false if there is no need, or no memory. */
 bool hb_resize(struct hashbelt_belt *belt, u64 entries)
 {
 	return hb_index_resize(&belt->index, next_bits(belt, entries));
@@ -67,7 +67,10 @@ void hb_grow_index(struct hashbelt_belt *belt, u64 shard_count)
 		hb_kick_worker(belt);
 }
 
-/* Enlarges the index for a shard that takes no further key. Errors as hb_index_enlarge(). */
+/*
+ * Enlarges the index for a shard that takes no further key. Return: 0, or an error of
+ * hb_index_enlarge().
+ */
 static int enlarge_index(struct hashbelt_belt *belt, struct hb_shard *shard)
 {
 	u64 entries = READ_ONCE(shard->count) << belt->shard_bits;
@@ -80,7 +83,8 @@ static int enlarge_index(struct hashbelt_belt *belt, struct hb_shard *shard)
 
 /*
  * Evicts the plain entry of a shard that is the next in the belt's order, or searches a part of the
- * way to it; if the belt does not evict, takes out what has expired. False: there is none.
+ * way to it; if the belt does not evict, takes out what has expired. Return: false if there is
+ * none.
  */
 static bool evict_in(struct hb_shard *shard)
 {
@@ -102,7 +106,10 @@ static bool evict_in(struct hb_shard *shard)
 	return deadline != HB_NOTHING;
 }
 
-/* Frees memory for a larger index, in the steps of hb_free_memory(). False: there is none. */
+/*
+ * Frees memory for a larger index, in the steps of hb_free_memory(). Return: false if there is
+ * none.
+ */
 static bool make_table_room(struct hashbelt_belt *belt, unsigned int *step)
 {
 	if (!hb_free_memory(belt->account, belt, 2 * hb_index_bytes(&belt->index), step))

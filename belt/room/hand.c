@@ -145,8 +145,8 @@ void hb_ghost_hit(struct hb_shard *shard, struct hashbelt_entry *entry)
 }
 
 /*
- * True if an entry that the hand has come to stays. A refreshed entry goes to the bucket of its
- * deadline then.
+ * The hand has come to an entry. A refreshed one that stays goes to the bucket of its deadline.
+ * Return: true if it stays.
  */
 static bool hand_skips(struct hb_shard *shard, struct hb_search *search,
 		       struct hashbelt_entry *entry, u64 now)

@@ -106,7 +106,7 @@ static bool hides_expired(const struct hb_shard *shard, u64 now)
 
 /*
  * Drains a batch of plain entries, from buckets that have fallen off by @until. Adds the number of
- * those that have expired to *@expired. True if there are more.
+ * those that have expired to *@expired. Return: true if there are more.
  */
 static bool drain_plain(struct hb_shard *shard, u64 until, unsigned int *expired)
 {
@@ -132,8 +132,8 @@ static bool drain_plain(struct hb_shard *shard, u64 until, unsigned int *expired
 /*
  * Takes out all plain entries of a shard that have expired, also where they stand behind others in
  * their bucket: that is drained before it falls off. After that there are none until belt time
- * reaches the next deadline, so this is done once a tick at most. True if there was one: another
- * task that drains the bucket may have taken it out.
+ * reaches the next deadline, so this is done once a tick at most. Return: true if there was one:
+ * another task that drains the bucket may have taken it out.
  */
 bool hb_expire_hidden(struct hb_shard *shard)
 {
@@ -189,7 +189,7 @@ static bool may_have_expired(struct hashbelt_belt *belt)
 
 /*
  * Takes *@size bytes of entries that have expired, or as many as there are, and subtracts them from
- * *@size. True if it has taken some.
+ * *@size. Return: true if it has taken some.
  */
 static bool take_from(struct hashbelt_belt *belt, size_t *size)
 {
@@ -239,7 +239,7 @@ static struct hashbelt_belt *next_of_kin(struct hb_kin *kin, const struct hashbe
 /*
  * Takes @size bytes of what has expired in an account's belts, but @own, and waits until they are
  * free. Looks at each belt once at most. The grace periods of TAKE_BELTS belts pass together. Under
- * kin->reclaim, which keeps the belts. True if it has taken something.
+ * kin->reclaim, which keeps the belts. Return: true if it has taken something.
  */
 static bool take_from_kin(struct hb_kin *kin, const struct hashbelt_belt *own, size_t size)
 {
@@ -258,7 +258,10 @@ static bool take_from_kin(struct hb_kin *kin, const struct hashbelt_belt *own, s
 	return taken;
 }
 
-/* Waits for the memory that is in limbo in an account's belts, but @own. False: there is none. */
+/*
+ * Waits for the memory that is in limbo in an account's belts, but @own. Return: false if there is
+ * none.
+ */
 static bool flush_kin(struct hb_kin *kin, const struct hashbelt_belt *own)
 {
 	unsigned int left = UINT_MAX;
@@ -279,8 +282,8 @@ static bool flush_kin(struct hb_kin *kin, const struct hashbelt_belt *own)
 
 /*
  * Takes @size bytes of what has expired in @belt, which may be NULL, or, if nothing has, in the
- * other belts of the account, and waits until they are free. False: nothing has expired, or the
- * caller is being killed.
+ * other belts of the account, and waits until they are free. Return: false if nothing has expired,
+ * or the caller is being killed.
  */
 static bool take_expired(struct hb_account *account, struct hashbelt_belt *belt, size_t size)
 {

@@ -284,10 +284,10 @@ static enum limbo_wait wait_for_limbo(s64 much)
 }
 
 /*
- * Waits where limbo has @much or more, or as much as the cgroup lacks. True if the reclaim is to
- * get no more after a wait: its cgroup has room, or lacks what limbo has and cannot free yet, since
- * more entries would come back no sooner. Where the system is short of memory, reclaim needs all
- * that it asks for.
+ * Waits where limbo has @much or more, or as much as the cgroup lacks. Where the system is short of
+ * memory, reclaim needs all that it asks for. Return: true if the reclaim is to get no more after a
+ * wait: its cgroup has room, or lacks what limbo has and cannot free yet, since more entries would
+ * come back no sooner.
  */
 static bool leaves_it_to_limbo(const struct shrink_control *control, s64 much)
 {

@@ -141,7 +141,7 @@ void hb_schedule(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 	hb_clock_wake_at(&shard->belt->clock, next);
 }
 
-/* True if a claimed entry of this kind and reason becomes an event of its belt. */
+/* Return: true if a claimed entry of this kind and reason becomes an event of its belt. */
 static bool is_reported(const struct hashbelt_belt *belt, const struct hashbelt_entry *entry)
 {
 	return hb_ops(entry)->reported &&
@@ -270,8 +270,8 @@ void hb_expire(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 }
 
 /*
- * Expires an entry that is past its deadline, before the worker does. False: it is not past that,
- * is cleared, or would be reinserted.
+ * Expires an entry that is past its deadline, before the worker does. Return: false if it is not
+ * past that, is cleared, or would be reinserted.
  */
 bool hb_expire_due(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {

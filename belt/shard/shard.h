@@ -132,8 +132,8 @@ static inline u64 hb_deadline_of(const struct hashbelt_belt *belt, u64 now, u64 
 }
 
 /*
- * Claims an entry and takes it out of the belt. False: another task has claimed it, which happens
- * only to requests, and takes it out.
+ * Claims an entry and takes it out of the belt. Return: false if another task has claimed it, which
+ * happens only to requests, and takes it out.
  */
 static inline bool hb_take_out(struct hb_shard *shard, struct hashbelt_entry *entry,
 			       enum hashbelt_reason reason, u64 now)

@@ -418,8 +418,8 @@ u64 hb_window_set_deadline_slow(struct hb_shard *shard, struct hashbelt_entry *e
 /* Filling */
 
 /*
- * True if the entry of a key seems to have a slot, or if the key was offered before, not long ago.
- * Without a lock: two tasks may both be told, and a tag may be that of another key.
+ * Without a lock: two tasks may both be told, and a tag may be that of another key. Return: true if
+ * the entry of a key seems to have a slot, or if the key was offered before, not long ago.
  */
 static bool may_have_slot(struct hb_window_set *set, u64 hash)
 {
@@ -469,8 +469,8 @@ static void copy_entry(struct hashbelt_window_slot *slot, const struct hashbelt_
 }
 
 /*
- * Copies an entry into a slot, or renews the copy. False: it gets none. Under the locks of its
- * shard and of the set.
+ * Copies an entry into a slot, or renews the copy. Under the locks of its shard and of the set.
+ * Return: false if it gets none.
  */
 static bool fill(struct hb_window *window, size_t number, struct hashbelt_entry *entry, u64 hash)
 {
@@ -506,7 +506,9 @@ static bool is_whole(const struct hashbelt_belt *belt, const struct hashbelt_ent
 	       !(atomic64_read(&entry->node.deadline) & HB_SEALED);
 }
 
-/* Copies the entry of a key into its set, if it has a value still. False: it has no slot. */
+/*
+ * Copies the entry of a key into its set, if it has a value still. Return: false if it has no slot.
+ */
 static bool copy_key(struct hashbelt_belt *belt, struct hb_window *window, const void *key,
 		     u32 key_len, u64 hash)
 {

@@ -50,7 +50,10 @@ static void take_out(struct hb_shard *shard, struct hashbelt_entry *entry)
 		hb_count(belt, HASHBELT_STAT_RELEASED);
 }
 
-/* Takes out an entry with its descriptor. False: another task has claimed it, and takes it out. */
+/*
+ * Takes out an entry with its descriptor. Return: false if another task has claimed it, and takes
+ * it out.
+ */
 static bool release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	struct hb_shard *shard = hb_shard_of(belt, hb_hash_of(entry));

@@ -112,8 +112,8 @@ static void leave_line(struct hb_waiter *waiter, int result)
 /*
  * Grants a lease that is free to the first waiter of @line. If that fails, because its lease needs
  * more room than @room or its descriptor is closed, the waiter gets the error, and the next one has
- * its turn: HB_BATCH waiters at most. True: the lease is still free, and waiters are left. Under
- * the shard's lock.
+ * its turn: HB_BATCH waiters at most. Under the shard's lock. Return: true if the lease is still
+ * free, and waiters are left.
  */
 static bool grant_next(struct hb_shard *shard, struct list_head *line, u64 now,
 		       struct hb_room *room)
@@ -160,8 +160,8 @@ void hb_lease_hand_over(struct hb_shard *shard, struct hashbelt_entry *left, u64
 }
 
 /*
- * For the worker: grants the leases of a waitpoint that are free to the first waiters. True if
- * there is more to do. Under the shard's lock; the caller releases the waitpoint.
+ * For the worker: grants the leases of a waitpoint that are free to the first waiters. Under the
+ * shard's lock; the caller releases the waitpoint. Return: true if there is more to do.
  */
 bool hb_leases_step(struct hb_shard *shard, struct hb_waitpoint *waitpoint, u64 now)
 {
@@ -209,8 +209,8 @@ void hb_waiters_filled(struct hb_waitpoint *waitpoint)
 }
 
 /*
- * Wakes a batch of the tasks whose key was put or whose fill has failed. True if there are more.
- * Under the shard's lock; the caller releases the waitpoint.
+ * Wakes a batch of the tasks whose key was put or whose fill has failed. Under the shard's lock;
+ * the caller releases the waitpoint. Return: true if there are more.
  */
 bool hb_waiters_wake(struct hb_waitpoint *waitpoint)
 {
@@ -226,8 +226,8 @@ bool hb_waiters_wake(struct hb_waitpoint *waitpoint)
 }
 
 /*
- * True if tasks wait for @lease. If that is free, the worker is about to hand it over. Under the
- * shard's lock.
+ * If tasks wait for @lease and it is free, the worker is about to hand it over. Under the shard's
+ * lock. Return: true if tasks wait for it.
  */
 static bool is_awaited(struct hb_shard *shard, const struct hashbelt_entry *lease)
 {

@@ -251,7 +251,9 @@ int hb_lock_query(struct hashbelt_belt *belt, const void *key, void *owner,
 	return READ_ONCE(belt->dead) ? -EIDRM : -ENOENT;
 }
 
-/* Unlocks a lock that was found in the tree, unless it has ended. True if it was unlocked. */
+/*
+ * Unlocks a lock that was found in the tree, unless it has ended. Return: true if it was unlocked.
+ */
 static bool release_one(struct hashbelt_belt *belt, struct hashbelt_entry *lease)
 {
 	struct hb_shard *shard = hb_shard_of(belt, lease->hash);

@@ -155,7 +155,7 @@ static void request_leave(struct hb_shard *shard, struct hashbelt_entry *entry, 
 
 /*
  * Takes out the watches of a batch of the requests that request_leave() has left to the worker.
- * True if there may be more.
+ * Return: true if there may be more.
  */
 bool hb_requests_step(struct hb_shard *shard)
 {
@@ -235,7 +235,7 @@ static bool claim_ended(struct hashbelt_belt *belt, struct hashbelt_entry *entry
 	return true;
 }
 
-/* Ends a request for its client, without a completion. False: it was completed before. */
+/* Ends a request for its client, without a completion. Return: false if it was completed before. */
 static bool request_release(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
 {
 	if (!hb_node_try_claim(&entry->node, HASHBELT_RELEASED))
@@ -285,8 +285,8 @@ static void request_claim(struct hashbelt_belt *belt, struct hb_watch *watch,
 
 /*
  * Claims a batch of the requests that wait at a waitpoint since before @stamp, and adds them to
- * @claimed, for hb_requests_finish(). True if there are more; else this may free the waitpoint.
- * Under its shard's lock.
+ * @claimed, for hb_requests_finish(). Under its shard's lock. Return: true if there are more; else
+ * this may free the waitpoint.
  */
 bool hb_requests_claim(struct hb_shard *shard, struct hb_waitpoint *waitpoint,
 		       enum hashbelt_cause cause, u64 stamp, struct list_head *claimed)

@@ -19,8 +19,8 @@ size_t hb_waitpoint_size(u32 key_len)
 }
 
 /*
- * An entry with a tail, and with the key of the caller; @hash is the key's. Errors as
- * hashbelt_entry_alloc(), and -EINTR. Context: may sleep.
+ * An entry with a tail, and with the key of the caller; @hash is the key's. Context:
+ * may sleep. Return: the entry; an error of hashbelt_entry_alloc(); -EINTR.
  */
 struct hashbelt_entry *hb_tailed_alloc(struct hashbelt_belt *belt, enum hb_kind kind, u32 hash,
 				       const void *key, u32 key_len, u32 value_len)
@@ -40,8 +40,8 @@ struct hashbelt_entry *hb_tailed_alloc(struct hashbelt_belt *belt, enum hb_kind 
 
 /*
  * Memory for a waitpoint, in case the key has none yet; @hash is the key's. The caller gives it to
- * hb_waitpoint_get(), and frees it if that leaves it. Errors as hb_tailed_alloc(). Context: may
- * sleep.
+ * hb_waitpoint_get(), and frees it if that leaves it. Context: may sleep. Return: the memory, or an
+ * error of hb_tailed_alloc().
  */
 struct hashbelt_entry *hb_waitpoint_alloc(struct hashbelt_belt *belt, u32 hash,
 					  const void *key, u32 key_len)

@@ -46,7 +46,7 @@ void hb_end_waits(struct hb_shard *shard, const struct hashbelt_entry *put, u64 
 		end_batch(shard, waitpoint, stamp, claimed);
 }
 
-/* Ends a batch of the waits that were left to the worker. True if there are more. */
+/* Ends a batch of the waits that were left to the worker. Return: true if there are more. */
 bool hb_unfinished_step(struct hb_shard *shard)
 {
 	u64 now = hb_clock_now(&shard->belt->clock);

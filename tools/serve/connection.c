@@ -271,7 +271,7 @@ static char *load(struct connection *connection, struct work *work, size_t *room
 	return work->input + work->len;
 }
 
-/* Keeps the bytes that are left. False: there is no memory. */
+/* Keeps the bytes that are left. Return: false if there is no memory. */
 static bool save(struct connection *connection, const struct work *work)
 {
 	size_t left = work->len - work->used, size = left;
@@ -323,7 +323,10 @@ static ssize_t transmit(const struct connection *connection, const struct iovec 
 	return len < 0 ? -errno : len;
 }
 
-/* Sends replies. True if all were sent; else the socket has failed, or takes no more for now. */
+/*
+ * Sends replies. Return: true if all were sent; else the socket has failed, or takes no more for
+ * now.
+ */
 static bool send_replies(struct connection *connection, struct work *work)
 {
 	struct output *output = &work->output;
@@ -347,7 +350,7 @@ static bool send_replies(struct connection *connection, struct work *work)
 	return true;
 }
 
-/* Sends messages that no request asked for. True if all were sent. */
+/* Sends messages that no request asked for. Return: true if all were sent. */
 static bool send_pushes(struct connection *connection)
 {
 	struct pushes *pushes = &connection->client.pushes;

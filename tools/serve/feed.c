@@ -185,7 +185,10 @@ static void end_source(struct feed *feed, unsigned int number, int err)
 	source->events = NULL;
 }
 
-/* Reads the events of a turn. Under the lock, dropped meanwhile. False: there are no more. */
+/*
+ * Reads the events of a turn. Under the lock, dropped meanwhile. Return: false if there are no
+ * more.
+ */
 static bool read_source(struct feed *feed, unsigned int number)
 {
 	struct source *source = &feed->sources[number];

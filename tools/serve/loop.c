@@ -157,7 +157,7 @@ static void wake(int fd)
 		return;
 }
 
-/* Takes what an eventfd or a timerfd has counted. False: it has counted nothing. */
+/* Takes what an eventfd or a timerfd has counted. Return: false if it has counted nothing. */
 static bool drain(int fd)
 {
 	uint64_t sum;
@@ -376,7 +376,7 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* Makes a source of a worker. False: @fd is none, or there is no memory. */
+/* Makes a source of a worker. Return: false if @fd is none, or there is no memory. */
 static bool add_source(struct thread *thread, struct source *source, int fd,
 		       void (*ready)(struct source *source, uint32_t events))
 {

@@ -255,7 +255,7 @@ static enum parsed refuse(struct request *request, const char *error)
 	return PARSED_REQUEST;
 }
 
-/* Sets the key. False if it is too long. */
+/* Sets the key. Return: false if it is too long. */
 static bool take_key(struct request *request, const struct word *word)
 {
 	request->key = word->at;

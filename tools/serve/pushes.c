@@ -23,7 +23,7 @@ static char *get_memory(const struct pushes *pushes, size_t size)
 	return bytes;
 }
 
-/* Makes room for @len bytes more. False: they are too many, or there is no memory. */
+/* Makes room for @len bytes more. Return: false if they are too many, or there is no memory. */
 static bool make_room(struct pushes *pushes, size_t len)
 {
 	size_t left = pushes->len - pushes->at, size = pushes->size ?: SIZE_MIN;

@@ -156,7 +156,7 @@ enum started redis_auth(struct work *work, struct redis *redis)
 	return answer_one(work, "+OK");
 }
 
-/* Keeps the name of a client. False: it has bytes that a name may not have. */
+/* Keeps the name of a client. Return: false if it has bytes that a name may not have. */
 static bool set_name(struct redis *redis, const struct word *name)
 {
 	size_t i;

@@ -48,7 +48,7 @@ static enum started answer_pair(const struct script_call *call, int64_t first, i
 	return answer_end(&answer);
 }
 
-/* The time of an argument. False: it is none, or over. */
+/* The time of an argument. Return: false if it is none, or over. */
 static bool read_time(const struct word *word, enum time_unit unit, __u64 *ms)
 {
 	struct lifetime life;

@@ -184,7 +184,7 @@ static bool is_value(const struct form *form, size_t from)
 	return false;
 }
 
-/* Puts the tokens up to the one that ends a bracket. False: the text has ended. */
+/* Puts the tokens up to the one that ends a bracket. Return: false if the text has ended. */
 static bool put_bracket(struct form *form)
 {
 	unsigned int depth = 0;

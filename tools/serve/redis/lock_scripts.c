@@ -114,7 +114,7 @@ enum started script_release(const struct script_call *call)
 	return answer_result(call, err, err == CHANGE_DO ? 1 : is_there ? 0 : -1);
 }
 
-/* The time of an argument, in milliseconds; 0: it is over. False: it is none. */
+/* The time of an argument, in milliseconds; 0: it is over. Return: false if it is none. */
 static bool read_time(const struct word *word, enum time_unit unit, int64_t *ms)
 {
 	struct lifetime life;

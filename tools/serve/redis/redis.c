@@ -162,7 +162,7 @@ static void prepare(struct redis *redis, struct client *client)
 		redis->is_dirty = true;
 }
 
-/* Turns an inline command into an array. False: there is no memory. */
+/* Turns an inline command into an array. Return: false if there is no memory. */
 static bool take_line(struct redis *redis)
 {
 	struct resp_request *request = &redis->request;

@@ -189,7 +189,10 @@ bool redis_keys_fit(const struct redis *redis, unsigned int step)
 	return true;
 }
 
-/* The first time that a request of many keys is started. False: it is answered by an error. */
+/*
+ * The first time that a request of many keys is started. Return: false if it is answered by an
+ * error.
+ */
 static bool begin_each(struct redis *redis, unsigned int step)
 {
 	redis->rest = redis->request.name.at + redis->request.name.len + 2;

@@ -203,9 +203,9 @@ static inline const char *read_number(const char *at, const char *end, char type
 }
 
 /*
- * Reads an array of which all bytes are there: almost all requests come so. False: parse_array()
- * and parse_argument() have to read it, because it is not whole, or wrong, or too long, or has an
- * empty argument.
+ * Reads an array of which all bytes are there: almost all requests come so. Return: false if
+ * parse_array() and parse_argument() have to read it, because it is not whole, or wrong, or too
+ * long, or has an empty argument.
  */
 static bool parse_whole(const char *text, size_t len, const struct resp_limits *limits,
 			struct resp_request *request)

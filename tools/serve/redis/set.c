@@ -30,7 +30,7 @@ struct set {
 	bool differs;
 };
 
-/* An option that is a word alone. False: it is none, or does not fit to others. */
+/* An option that is a word alone. Return: false if it is none, or does not fit to others. */
 static bool take_flag(struct set *set, const struct word *word)
 {
 	__u32 how = redis_is(word, "nx") ? HASHBELT_IF_ABSENT :
@@ -197,7 +197,7 @@ static enum started set_by_change(struct work *work, struct redis *redis, const 
 	return answer_end(&answer);
 }
 
-/* Reads the time. False: the request is answered, with @started. */
+/* Reads the time. Return: false if the request is answered, with @started. */
 static bool read_time(struct work *work, const struct redis *redis, struct set *set,
 		      enum started *started)
 {
@@ -331,7 +331,7 @@ static const char *check_options(const struct redis *redis, struct set *set, str
 	return NULL;
 }
 
-/* Begins MSETEX. False: it is answered, with @started. */
+/* Begins MSETEX. Return: false if it is answered, with @started. */
 static bool begin_pairs(struct work *work, struct redis *redis, enum started *started)
 {
 	struct word words[REDIS_WORDS], word;
