@@ -180,6 +180,35 @@ static void test_field(const char *name, __u32 field)
 	close(belt);
 }
 
+#define SPREAD	2000	/* entries in as many buckets, more than the kernel moves in one go */
+
+/* Each set of buckets but the first has to move what is left of the set before. */
+static void test_in_a_row(void)
+{
+	static const __u32 buckets[] = { 1000, 50, 3000, 7 };
+	int belt = belt_of((struct hashbelt_settings){
+		.ttl_ms = 65535000, .buckets = HASHBELT_BUCKETS_MAX,
+	});
+	unsigned int i, wrong = 0;
+	struct snapshot snapshot;
+	char key[16];
+
+	for (i = 0; i < SPREAD; i++) {
+		snprintf(key, sizeof(key), "k%u", i);
+		put_text(belt, key, "", 1000 + i * 30000);
+	}
+	for (i = 0; i < ARRAY_SIZE(buckets); i++)
+		SET(belt, .fields = HASHBELT_SET_BUCKETS, .buckets = buckets[i]);
+	for (i = 0; i < SPREAD; i++) {
+		snprintf(key, sizeof(key), "k%u", i);
+		snapshot = look(belt, key);
+		wrong += snapshot.err || snapshot.ttl_ms != 1000 + i * 30000;
+	}
+	is_int(wrong, 0, "sets of buckets in a row leave all entries and deadlines");
+	is_int(shape_of(belt).buckets, 7, "after sets of buckets in a row the last one holds");
+	close(belt);
+}
+
 static void test_defaults(void)
 {
 	struct hashbelt_settings settings = others;
@@ -210,6 +239,7 @@ int main(void)
 
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
 		test_field(fields[i].name, fields[i].field);
+	test_in_a_row();
 	test_defaults();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
