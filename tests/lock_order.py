@@ -7,11 +7,13 @@ task may take next while it holds this one, as in "Inside it: shard->lock, queue
 "Inside it: none." "memory" stands there where memory may be allocated, so that the shrinker runs.
 A lock that interrupts take is "taken in interrupts".
 
-Without OUTPUT: each lock that the module initializes has a rule, each name in a rule is a lock, and
-in the picture of docs/design.md all rules lead downwards. Prints what is wrong.
+Without OUTPUT: each lock that the module initializes has a rule, each name in a rule is a lock, in
+the picture of docs/design.md all rules lead downwards, and the rules are those that lockdep has seen
+exercised, by tests/locks: a line has an outer and an inner lock. Prints what is wrong.
 
 OUTPUT is that of a guest with lockdep, as guest.sh prints it. Prints TAP: lockdep has seen nothing that
-no rule allows. Names the rules that the guest has not exercised: some need a task to meet another one.
+no rule allows, or that tests/locks lacks. Names the rules that the guest has not exercised: some need a
+task to meet another one.
 """
 
 import glob
@@ -29,6 +31,7 @@ MEMBER = re.compile(r'^\t(?:spinlock_t|struct mutex|struct rw_semaphore) (\w+)')
 INSIDE = re.compile(r'Inside it: ([^.]*)\.')
 # The name by which lockdep knows the allocation of memory.
 MEMORY = {'fs_reclaim': 'memory'}
+RECORD = f'{TOP}/tests/locks'
 
 
 def short(name):
@@ -114,6 +117,19 @@ class Order:
             if place.get(outer, -1) >= place.get(inner, len(rows)):
                 self.wrong.append(f'docs/design.md, Lock order: {outer} does not stand above {inner}')
 
+    def compare_record(self):
+        """The rules are the pairs that a run has seen."""
+        for outer, inner in sorted(recorded() - set(self.pairs())):
+            self.wrong.append(f'tests/locks: lockdep has seen {inner} inside {outer}, which no rule allows')
+        for outer, inner in sorted(set(self.pairs()) - recorded()):
+            self.wrong.append(f'tests/locks: no run has exercised the rule of {outer} that allows {inner}')
+
+
+def recorded():
+    """The pairs that lockdep has seen in some run."""
+    with open(RECORD, encoding='utf-8') as file:
+        return {tuple(line.split()) for line in file if not line.startswith('#')}
+
 
 def seen(path):
     """Read what lockdep has seen. Returns pairs of outer and inner locks, and the contexts of each lock."""
@@ -133,6 +149,7 @@ def main():
     order = Order()
     order.compare_picture()
     if len(sys.argv) == 1:
+        order.compare_record()
         for line in order.wrong:
             print(line)
         return 1 if order.wrong else 0
@@ -144,6 +161,8 @@ def main():
     allowed = set(order.pairs())
     results.result('lockdep has seen no order of two locks that no rule allows',
                    [f'{inner} inside {outer}' for outer, inner in sorted(took - allowed)])
+    results.result('tests/locks has all orders that lockdep has seen',
+                   [f'add {outer} {inner}' for outer, inner in sorted((took & allowed) - recorded())])
     results.result('most rules were exercised', [] if 10 * len(took) >= 9 * len(allowed) else ['see below'])
     for outer, inner in sorted(allowed - took):
         print(f'# figure: no task took {inner} inside {outer}')

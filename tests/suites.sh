@@ -808,6 +808,7 @@ suite_sparse() {
 suite_harness() {
 	one tally "$tests/tally.t"
 	one layers "$tests/layers.t"
+	one locks "$tests/lock_order.t"
 	one interface "$tests/interface.t"
 	one signed "$tests/signed.t"
 	one harness "$tests/vm/selftest.sh"
