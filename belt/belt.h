@@ -243,6 +243,7 @@ struct hb_helper {
  * @until:	belt time up to which buckets fall off; written while no helper is at work
  * @end:	jiffies at which all stop; written while no helper is at work
  * @yields:	the round is the worker's, which gives way; written while no helper is at work
+ * @pause_from:	time from which on the worker may pause, nanoseconds; written by it outside rounds
  * @first:	a step begins with the shard of this number, modulo theirs; under belt->round_lock
  */
 struct hb_crew {
@@ -251,6 +252,7 @@ struct hb_crew {
 	u64 until;
 	unsigned long end;
 	bool yields;
+	u64 pause_from;
 	unsigned int first;
 };
 

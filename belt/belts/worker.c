@@ -42,7 +42,7 @@
 #define TURN	4
 
 /* Microseconds of a pause in which the worker gives way. */
-#define PAUSE	100
+#define PAUSE	30
 
 /* Nodes that are drained before the worker looks whether it is to give way. */
 #define FEW	16
@@ -53,7 +53,7 @@
 /* This is the worker or a helper, and another task waits for its processor. */
 static bool is_in_way(const struct hashbelt_belt *belt)
 {
-	return belt->crew.yields && hb_is_in_way(&belt->pace);
+	return belt->crew.yields && hb_is_in_way(&belt->pace, belt->crew.pause_from);
 }
 
 /*
@@ -526,5 +526,5 @@ void hb_belt_work(struct work_struct *work)
 	WRITE_ONCE(belt->pace.busy, more);
 	end_round(belt);
 	if (more)
-		hb_give_way(&belt->pace, PAUSE);
+		hb_give_way(&belt->pace, &belt->crew.pause_from, PAUSE);
 }

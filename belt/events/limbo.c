@@ -18,7 +18,7 @@
 #define FEW	HB_BUNDLE
 
 /* Microseconds of a pause, and of one while the belt's worker, which goes first, has more to do. */
-#define PAUSE		200
+#define PAUSE		30
 #define PAUSE_LONG	600
 
 /*
@@ -85,22 +85,29 @@ static void end_turn(struct hashbelt_belt *belt)
 /* Waits for the turn, if this work item is in the way. Return: true if it is now, too. */
 static bool take_turn(struct hashbelt_belt *belt)
 {
-	if (!hb_is_in_way(&belt->pace) || !atomic_add_unless(&resting, 1, RESTING_MOST))
+	if (!hb_is_in_way(&belt->pace, 0) || !atomic_add_unless(&resting, 1, RESTING_MOST))
 		return false;
 	down(&belt->pace.turn);
-	if (hb_is_in_way(&belt->pace))
+	if (hb_is_in_way(&belt->pace, 0))
 		return true;
 	end_turn(belt);
 	return false;
 }
 
-/* Lets other tasks run, between two bundles. */
-static void rest(struct hashbelt_belt *belt, unsigned int bundles, bool *has_turn)
+/*
+ * Lets other tasks run, between two bundles. *@pause_from: time from which on this may pause. The
+ * worker goes first: while it has more to do, a long pause follows each bundle.
+ */
+static void rest(struct hashbelt_belt *belt, unsigned int bundles, bool *has_turn, u64 *pause_from)
 {
+	bool busy = READ_ONCE(belt->pace.busy);
+
 	*has_turn = *has_turn || take_turn(belt);
-	while (*has_turn &&
-	       hb_give_way(&belt->pace, READ_ONCE(belt->pace.busy) ? PAUSE_LONG : PAUSE))
-		;
+	if (*has_turn) {
+		hb_give_way(&belt->pace, pause_from, busy ? PAUSE_LONG : PAUSE);
+		if (busy)
+			*pause_from = 0;
+	}
 	if (*has_turn && !hb_may_pause(&belt->pace)) {
 		end_turn(belt);
 		*has_turn = false;
@@ -117,6 +124,7 @@ void hb_limbo_free(struct work_struct *work)
 	struct hashbelt_entry *entry, *next;
 	unsigned int left = 1, bundles = 0;
 	bool has_turn = false;
+	u64 pause_from = 0;
 	LIST_HEAD(leaving);
 
 	spin_lock(&shard->lock);
@@ -125,7 +133,7 @@ void hb_limbo_free(struct work_struct *work)
 	hb_bundle_init(&bundle, shard->belt->account);
 	list_for_each_entry_safe(entry, next, &leaving, node.slot) {
 		if (!--left) {
-			rest(shard->belt, bundles++, &has_turn);
+			rest(shard->belt, bundles++, &has_turn, &pause_from);
 			left = FEW;
 		}
 		put_in(shard->belt, entry, &bundle);

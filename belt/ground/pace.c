@@ -8,13 +8,15 @@
  * hb_pace_end() or hb_hurry(): no further pause begins. Pauses take less than a millisecond, so
  * nothing ends one early.
  *
- * On a busy machine a worker is never alone. So the workers of a belt give way for HB_PATIENCE
- * from the moment at which they have found much to do, and then do not for as long.
+ * On a busy machine a worker is never alone, and a scheduler may let it wait after its pause. So it
+ * works for a quarter of the time that its last pause took before it pauses again: it has at least
+ * a fifth of the processor, and is in the way for no longer than that.
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
 
@@ -25,24 +27,24 @@ static unsigned long hurry_until;	/* jiffies until which hb_hurry() holds */
 void hb_pace_init(struct hb_pace *pace)
 {
 	sema_init(&pace->turn, 1);
-	pace->begun = jiffies - 2 * HB_PATIENCE;
+	pace->begun = jiffies - HB_PATIENCE;
 	pace->busy = false;
 }
 
-/* There is much to do: the workers give way from now on, unless they have done so recently. */
+/* There is much to do: the workers give way for HB_PATIENCE from now on. */
 void hb_pace_begin(struct hb_pace *pace)
 {
 	unsigned long begun = READ_ONCE(pace->begun);
 
 	/* If a task calls hb_pace_end() meanwhile, that holds. */
-	if (time_after_eq(jiffies, begun + 2 * HB_PATIENCE))
+	if (time_after(jiffies, begun))
 		cmpxchg(&pace->begun, begun, jiffies);
 }
 
 /* A task waits for the workers: they do not give way, for HB_PATIENCE from now on. */
 void hb_pace_end(struct hb_pace *pace)
 {
-	WRITE_ONCE(pace->begun, jiffies - HB_PATIENCE);
+	WRITE_ONCE(pace->begun, jiffies + HB_PATIENCE);
 }
 
 /* Memory is short: no worker of any belt gives way, for HB_PATIENCE from now on. */
@@ -54,32 +56,41 @@ void hb_hurry(void)
 /* A worker that is in the way of another task may pause now. Context: any. */
 bool hb_may_pause(const struct hb_pace *pace)
 {
-	return time_before(jiffies, READ_ONCE(pace->begun) + HB_PATIENCE) &&
+	unsigned long begun = READ_ONCE(pace->begun);
+
+	return time_in_range_open(jiffies, begun, begun + HB_PATIENCE) &&
 	       time_after_eq(jiffies, READ_ONCE(hurry_until));
 }
 
-/* Another task wants the processor of this worker, which is to give way. Context: any. */
-bool hb_is_in_way(const struct hb_pace *pace)
+/*
+ * Another task wants the processor of this worker, which is to give way. @from: time from which on
+ * it may pause, by hb_give_way(); 0 if it has not paused yet. Context: any.
+ */
+bool hb_is_in_way(const struct hb_pace *pace, u64 from)
 {
-	return !single_task_running() && hb_may_pause(pace);
+	return !single_task_running() && hb_may_pause(pace) && ktime_get_ns() >= from;
 }
 
 /*
- * Pauses for so many microseconds, and half of that at most in addition, if hb_is_in_way().
- * Context: may sleep; no lock is held, but for the turn of limbo. Return: true if it was.
+ * Pauses for so many microseconds, and half of that at most in addition, if hb_is_in_way(). Sets
+ * *@from to the time from which on the worker may pause again. Context: may sleep; no lock is held,
+ * but for the turn of limbo.
  */
-bool hb_give_way(const struct hb_pace *pace, unsigned int pause_us)
+void hb_give_way(const struct hb_pace *pace, u64 *from, unsigned int pause_us)
 {
-	if (!hb_is_in_way(pace))
-		return false;
+	u64 begin = ktime_get_ns(), end;
+
+	if (!hb_is_in_way(pace, *from))
+		return;
 	/* Often the scheduler lets the other task run, which does not take long. */
 	cond_resched();
-	if (!hb_is_in_way(pace))
-		return true;
-	/*
-	 * Benign race in the hrtimer code: a task that begins to sleep reads plainly whether the
-	 * timer has expired already, which the timer's function writes.
-	 */
-	data_race((usleep_range(pause_us, pause_us + pause_us / 2), 0));
-	return true;
+	if (hb_is_in_way(pace, *from)) {
+		/*
+		 * Benign race in the hrtimer code: a task that begins to sleep reads plainly
+		 * whether the timer has expired already, which the timer's function writes.
+		 */
+		data_race((usleep_range(pause_us, pause_us + pause_us / 2), 0));
+	}
+	end = ktime_get_ns();
+	*from = end + (end - begin) / 4;
 }

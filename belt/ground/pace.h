@@ -7,7 +7,7 @@
 
 /**
  * struct hb_pace - when the workers of a belt give way to other tasks of their processor
- * @begun:	jiffies since which they do, for HB_PATIENCE at most; no lock protects it
+ * @begun:	jiffies since which they do, for HB_PATIENCE; no lock protects it
  * @busy:	the worker has more to do; written under belt->round_lock, and read as a hint
  * @turn:	one work item of limbo that gives way frees entries, and others wait. From 6.12 on
  *		the scheduler may count a task that sleeps as one that wants the processor, so items
@@ -20,15 +20,15 @@ struct hb_pace {
 	struct semaphore turn;
 };
 
-/* Jiffies for which workers give way, and for which they then do not. */
+/* Jiffies for which workers give way if there is much to do, and do not if it is urgent. */
 #define HB_PATIENCE	(2 * HZ)
 
 void hb_pace_init(struct hb_pace *pace);
 void hb_pace_begin(struct hb_pace *pace);
 void hb_pace_end(struct hb_pace *pace);
 bool hb_may_pause(const struct hb_pace *pace);
-bool hb_is_in_way(const struct hb_pace *pace);
-bool hb_give_way(const struct hb_pace *pace, unsigned int pause_us);
+bool hb_is_in_way(const struct hb_pace *pace, u64 from);
+void hb_give_way(const struct hb_pace *pace, u64 *from, unsigned int pause_us);
 void hb_hurry(void);
 
 #endif /* _HASHBELT_PACE_H */

@@ -17,12 +17,24 @@ static bool is_alone(void)
 	return !crowded && single_task_running();
 }
 
-/* Tasks that pause now. While @held is set, no pause ends. */
+/* Pauses that have begun, and tasks that pause now. While @held is set, no pause ends. */
+static atomic_t pauses;
 static atomic_t pausing;
 static bool held;
 
+/* Nanoseconds that each pause takes, and that have passed for pace.c. 0: those of the kernel. */
+static u64 pause_ns;
+static u64 fake_ns;
+
+static u64 get_ns(void)
+{
+	return pause_ns ? fake_ns : ktime_get_ns();
+}
+
 static void pause_for(unsigned long min, unsigned long max)
 {
+	fake_ns += pause_ns;
+	atomic_inc(&pauses);
 	atomic_inc(&pausing);
 	do {
 		usleep_range(min, max);
@@ -32,32 +44,50 @@ static void pause_for(unsigned long min, unsigned long max)
 
 #define single_task_running is_alone
 #define usleep_range pause_for
+#define ktime_get_ns get_ns
 #include "belt/ground/pace.c"
+#undef ktime_get_ns
 #undef usleep_range
 #undef single_task_running
 
 /* Many entries for one turn. */
 #define ENTRIES	2000u
 
-static void workers_give_way_for_a_time_and_then_not(struct kunit *test)
+static void workers_give_way_while_much_is_to_do(struct kunit *test)
 {
 	struct hb_pace pace;
 
 	crowded = true;
 	hb_pace_init(&pace);
-	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace, 0));
 	hb_pace_begin(&pace);
-	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace));
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace, 0));
 	pace.begun -= HB_PATIENCE;
-	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace, 0));
 	hb_pace_begin(&pace);
-	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
-	pace.begun -= HB_PATIENCE;
-	hb_pace_begin(&pace);
-	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace));
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace, 0));
 	hb_pace_end(&pace);
 	hb_pace_begin(&pace);
-	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace, 0));
+	pace.begun -= HB_PATIENCE;
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace, 0));
+}
+
+/* The scheduler lets it wait after its pause. */
+static void a_worker_works_for_a_quarter_of_a_pause_before_the_next(struct kunit *test)
+{
+	struct hb_pace pace;
+	u64 from = 0;
+
+	crowded = true;
+	pause_ns = NSEC_PER_MSEC;
+	hb_pace_init(&pace);
+	hb_pace_begin(&pace);
+	hb_give_way(&pace, &from, 10);
+	KUNIT_EXPECT_EQ(test, from, fake_ns + pause_ns / 4);
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace, from));
+	fake_ns += pause_ns / 4;
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace, from));
 }
 
 static void no_worker_gives_way_while_memory_is_short(struct kunit *test)
@@ -68,9 +98,9 @@ static void no_worker_gives_way_while_memory_is_short(struct kunit *test)
 	hb_pace_init(&pace);
 	hb_pace_begin(&pace);
 	hb_hurry();
-	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace));
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&pace, 0));
 	WRITE_ONCE(hurry_until, jiffies);
-	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace));
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&pace, 0));
 }
 
 static struct hashbelt_belt *make_due(struct kunit *test)
@@ -105,7 +135,7 @@ static void a_worker_that_pauses_holds_no_lock(struct kunit *test)
 	cancel_work_sync(&belt->work);
 }
 
-/* On a busy machine the worker pauses again and again, and for no longer than HB_PATIENCE. */
+/* On a busy machine the worker pauses again and again. */
 static void a_worker_ends_though_it_is_never_alone(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_due(test);
@@ -141,12 +171,11 @@ static void steps_that_give_way_come_to_all_shards(struct kunit *test)
 		KUNIT_EXPECT_LT(test, belt->shards[i].count, counts[i]);
 }
 
-/* Elsewhere limbo would pause for HB_PATIENCE here. */
+/* Elsewhere limbo would pause in each shard. One pause may begin before the flush ends them. */
 static void a_flush_does_not_wait_for_limbo_that_gives_way(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, 0, 0);
 	u64 empty = hb_memory_used();
-	unsigned long begin;
 	unsigned int i;
 
 	for (i = 0; i < 100; i++)
@@ -156,9 +185,9 @@ static void a_flush_does_not_wait_for_limbo_that_gives_way(struct kunit *test)
 	hb_pace_begin(&belt->pace);
 	for (i = 0; i < 100; i++)
 		KUNIT_ASSERT_EQ(test, take_out(belt, i), 0);
-	begin = jiffies;
+	atomic_set(&pauses, 0);
 	KUNIT_EXPECT_EQ(test, hb_limbo_flush(belt), 0);
-	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + HB_PATIENCE));
+	KUNIT_EXPECT_LE(test, atomic_read(&pauses), 1);
 	KUNIT_EXPECT_LE(test, hb_memory_used(), empty);
 }
 
@@ -169,9 +198,9 @@ static void clearing_a_belt_ends_its_pauses(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, put(belt, 1), 0);
 	crowded = true;
 	hb_pace_begin(&belt->pace);
-	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&belt->pace));
+	KUNIT_EXPECT_TRUE(test, hb_is_in_way(&belt->pace, 0));
 	hb_clear(belt);
-	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&belt->pace));
+	KUNIT_EXPECT_FALSE(test, hb_is_in_way(&belt->pace, 0));
 }
 
 static int pace_init(struct kunit *test)
@@ -183,12 +212,14 @@ static int pace_init(struct kunit *test)
 static void pace_exit(struct kunit *test)
 {
 	crowded = false;
+	pause_ns = 0;
 	WRITE_ONCE(held, false);
 	fixture_exit(test);
 }
 
 static struct kunit_case pace_test_cases[] = {
-	KUNIT_CASE(workers_give_way_for_a_time_and_then_not),
+	KUNIT_CASE(workers_give_way_while_much_is_to_do),
+	KUNIT_CASE(a_worker_works_for_a_quarter_of_a_pause_before_the_next),
 	KUNIT_CASE(no_worker_gives_way_while_memory_is_short),
 	KUNIT_CASE(a_worker_that_pauses_holds_no_lock),
 	KUNIT_CASE(a_worker_ends_though_it_is_never_alone),
