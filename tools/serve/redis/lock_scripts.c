@@ -264,8 +264,8 @@ static void take_back(const struct script_call *call, unsigned int keys, const u
 	}
 }
 
-/* If no key is there, all get the value A1 for the time A2. Replies their number, else 0. */
-static enum started acquire(const struct script_call *call, enum time_unit unit)
+/* If no key is there, all get the value A1 for the time A2. Replies @number, else 0. */
+static enum started acquire(const struct script_call *call, enum time_unit unit, int64_t number)
 {
 	uint64_t versions[SCRIPT_WORDS];
 	unsigned int i;
@@ -280,20 +280,53 @@ static enum started acquire(const struct script_call *call, enum time_unit unit)
 		err = put_new(call, i, &call->args[0], ms, &versions[i]);
 	if (err)
 		take_back(call, i - 1, versions);
-	return err == -EEXIST ? answer_integer(call->work, 0) :
-				answer_result(call, err, call->key_count);
+	return err == -EEXIST ? answer_integer(call->work, 0) : answer_result(call, err, number);
 }
 
-/* The time is in milliseconds. */
+/* The time is in milliseconds. Replies the number of keys, else 0. */
 enum started script_acquire(const struct script_call *call)
 {
-	return acquire(call, UNIT_MILLISECONDS);
+	return acquire(call, UNIT_MILLISECONDS, call->key_count);
 }
 
-/* The time is in seconds. */
+/* The same, and replies 1, else 0. */
+enum started script_acquire_one(const struct script_call *call)
+{
+	return acquire(call, UNIT_MILLISECONDS, 1);
+}
+
+/* The time is in seconds. Replies the number of keys, else 0. */
 enum started script_acquire_seconds(const struct script_call *call)
 {
-	return acquire(call, UNIT_SECONDS);
+	return acquire(call, UNIT_SECONDS, call->key_count);
+}
+
+/* Puts the value A1 under a key that has none, for @number ms. */
+static int claim_step(struct change *change, struct hashbelt_item *item)
+{
+	if (change->is_there)
+		return CHANGE_NOTHING;
+	put_fill(item, &change->words[0], change->number);
+	return CHANGE_DO;
+}
+
+/* An absent key gets the value A1 for A2 ms. Replies 1, also if it has that already, else 0. */
+enum started script_claim(const struct script_call *call)
+{
+	struct change change = {
+		.target = script_target(call, 0), .step = claim_step, .words = call->args,
+	};
+	bool is_own;
+	int err;
+
+	if (!read_time(&call->args[1], UNIT_MILLISECONDS, &change.number) || !change.number)
+		return answer_one(call->work, "-ERR invalid expire time in 'set' command");
+	if (!put_fits(call->work, &call->args[0]))
+		return answer_one(call->work, ERROR_VALUE);
+	err = change_run(&change);
+	is_own = change.is_there && change_equals(&change, &call->args[0]);
+	change_end(&change);
+	return answer_result(call, err, err == CHANGE_DO || is_own);
 }
 
 /* Puts the value A1 under a key that has none, for @number ms, or touches the entry that has it. */
@@ -368,8 +401,8 @@ enum started script_one(const struct script_call *call)
 	return answer_integer(call->work, 1);
 }
 
-/* If all keys have the value A1, they get A2 ms. Replies their number, else 0. */
-enum started script_extend_all(const struct script_call *call)
+/* If all keys have the value A1, they get A2 ms. Replies @number, else 0. */
+static enum started extend_all(const struct script_call *call, int64_t number)
 {
 	unsigned int i;
 	int64_t ms;
@@ -381,8 +414,19 @@ enum started script_extend_all(const struct script_call *call)
 		err = change_key(call, i, 0, again_step);
 	for (i = 0; err >= 0 && i < call->key_count; i++)
 		err = change_key(call, i, ms, again_step);
-	return err == -EEXIST ? answer_integer(call->work, 0) :
-				answer_result(call, err, call->key_count);
+	return err == -EEXIST ? answer_integer(call->work, 0) : answer_result(call, err, number);
+}
+
+/* Replies the number of keys, else 0. */
+enum started script_extend_all(const struct script_call *call)
+{
+	return extend_all(call, call->key_count);
+}
+
+/* Replies 1, else 0. */
+enum started script_extend_one(const struct script_call *call)
+{
+	return extend_all(call, 1);
 }
 
 /* An absent key gets the value A1 for A2. */

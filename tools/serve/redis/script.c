@@ -62,6 +62,12 @@ static const struct script scripts[] = {
 	  script_extend_all },
 	{ "820e9778d2b6733e9ed771e4be90ae73a95a6f3b", "sesamecare redlock: extend", 3, 1,
 	  script_extend_all },
+	{ "6d3be821fec3ee441e2e0099186b83490d711fdd", "@redis-kit/lock: acquire", 2, 0,
+	  script_acquire_one },
+	{ "c2b348917d23acc28b1c31a7efdb419eed04c7f7", "@redis-kit/lock: extend", 2, 0,
+	  script_extend_one },
+	{ "83ddeb8769fe02bdc67367192ee8a6f61e11a7a8", "@redis-kit/lock: release", 1, 0,
+	  script_delete_equal },
 	{ "a08c9c69b7c07ae2485190873b90d128a23e502d", "Laravel: add", 2, 0, script_add },
 	{ "420ca604de4310d8301943a71390ee669720d640", "Laravel: enter a funnel", 3, 0,
 	  script_slot },
@@ -97,6 +103,7 @@ static const struct script scripts[] = {
 #define GET		"redis.call(\"get\",KEYS[1])"
 #define DEL		"redis.call(\"del\",KEYS[1])"
 #define SET(VALUE)	"redis.call(\"set\",KEYS[1],ARGV[" VALUE "]"
+#define SET_NX_PX	SET("1") ",\"NX\",\"PX\",ARGV[2])"
 #define EXPIRE		"redis.call(\"expire\",KEYS[1],ARGV[2])"
 #define PEXPIRE		"redis.call(\"pexpire\",KEYS[1],ARGV[2])"
 #define SETNX		"redis.call(\"setnx\",KEYS[1],ARGV[1])"
@@ -134,7 +141,9 @@ static const struct script forms[] = {
 	{ NULL, "if " SETNX "==1 then " EXPIRE "return 1 end return 0", 2, 0,
 	  script_acquire_seconds },
 	{ NULL, "if " SETNX "==1 then " PEXPIRE "return 1 end return 0", 2, 0, script_acquire },
-	{ NULL, "return " SET("1") ",\"NX\",\"PX\",ARGV[2])", 2, 0, script_add_ms },
+	{ NULL, "if " GET "==ARGV[1]or " SET_NX_PX "then return 1 end return 0", 2, 0,
+	  script_claim },
+	{ NULL, "return " SET_NX_PX, 2, 0, script_add_ms },
 	{ NULL, "return " SET("1") ",\"PX\",ARGV[2],\"NX\")", 2, 0, script_add_ms },
 	{ NULL, "return " SET("1") ",\"NX\",\"EX\",ARGV[2])", 2, 0, script_add },
 	{ NULL, "return " SET("1") ",\"EX\",ARGV[2],\"NX\")", 2, 0, script_add },

@@ -50,7 +50,8 @@ typedef enum started script_run(const struct script_call *call);
 script_run script_delete_equal, script_delete_other, script_leave, script_release;
 script_run script_set_equal, script_swap, script_swap_equal, script_expire_equal;
 script_run script_renew, script_renew_own, script_renew_seconds, script_extend, script_extend_all;
-script_run script_acquire, script_acquire_seconds, script_obtain, script_obtain_seconds;
+script_run script_extend_one, script_acquire, script_acquire_one, script_acquire_seconds;
+script_run script_claim, script_obtain, script_obtain_seconds;
 script_run script_add, script_add_ms, script_slot, script_is_equal, script_one;
 
 /* count_scripts.c */
