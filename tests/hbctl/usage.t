@@ -475,6 +475,10 @@ place /usr/sbin/dkms
 place /usr/bin/apt-get
 doctor_says 'no headers' "the headers of Linux $release are missing, so DKMS could not build it: \
 'apt install linux-headers-$release && dkms autoinstall && modprobe hashbelt'"
+# With this personality uname() says that Linux is a 2.6.
+like 'doctor, a kernel that is too old' 3 \
+	'wrong   module   hashbelt is not loaded: Linux 2.6.* is too old: it needs Linux 5.10 or later
+*' "$no cannot be used: *" setarch --uname-2.6 hbctl -D "$no" doctor
 place "/lib/modules/$release/build/Makefile"
 doctor_says 'nothing built' "DKMS has not built it for Linux $release: \
 'dkms install hashbelt/1.2.3 && modprobe hashbelt'"

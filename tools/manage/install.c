@@ -17,8 +17,8 @@
 #define SYSTEM_GID_MAX	999
 
 /* The first kernel that the module is for. */
-#define KERNEL_MAJOR	6
-#define KERNEL_MINOR	1
+#define KERNEL_MAJOR	5
+#define KERNEL_MINOR	10
 
 /* Makes a path below the root directory. */
 __attribute__((format(printf, 2, 3)))
