@@ -324,8 +324,8 @@ hbctl set crowded --when-full evict
 like 'doctor has no advice for a full belt that evicts' 1 \
 	'*ok      belts    of 2 belts that you may use none is nearly full
 *' "/dev/hashbelt can be used: see the lines with 'advice'" hbctl doctor
-like 'doctor says how to start hbserve' 1 \
-	"*ok      serve    no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached, and hbserve-redis@BELT those of Redis
+like 'doctor names no unit of hbserve that is not there' 1 \
+	"*ok      serve    hbserve, of the package hashbelt-server, is not installed: it serves clients of memcached and Redis
 *" "/dev/hashbelt can be used: see the lines with 'advice'" hbctl doctor
 like 'doctor names the files that may have the options of the kernel' 1 \
 	"*advice  kernel   Linux *: cannot read /boot/config-*" '/dev/hashbelt can be used: *' hbctl doctor

@@ -524,6 +524,17 @@ done
 rule_says 'enabled units of hbserve' \
 	'advice  serve    hbserve-redis@b, hbserve@a: waits for the device, which starts it; until then its clients are refused'
 rule_says 'an enabled unit of hbfollow' 'advice  follow   hbfollow@c: waits for the device, which starts it'
+rm -r "$HBCTL_DOCTOR_ROOT/etc/systemd"
+rule_says 'no unit of hbserve' \
+	'ok      serve    hbserve, of the package hashbelt-server, is not installed: it serves clients of memcached and Redis'
+rule_says 'no unit of hbfollow' \
+	'ok      follow   hbfollow, of the package hashbelt-follow, is not installed: it keeps belts coherent with Redis or PostgreSQL'
+place /usr/lib/systemd/system/hbserve@.service
+rule_says 'a unit of hbserve that is not started' "ok      serve    no hbserve runs: 'systemctl start hbserve@BELT' \
+serves clients of memcached, and hbserve-redis@BELT those of Redis"
+place /etc/systemd/system/hbfollow@.service
+rule_says 'a unit of hbfollow that is not started' "ok      follow   no hbfollow runs: 'systemctl start hbfollow@BELT' \
+keeps a belt coherent with Redis or PostgreSQL"
 unset HBCTL_DOCTOR_ROOT
 # figures BELT STATE HAS_BELT [REPLICA] - write figures of hbfollow.
 figures() {
@@ -534,8 +545,6 @@ figures() {
 }
 
 export HBFOLLOW_FIGURES="$temporary/figures" TZ=UTC
-like 'doctor says how to start hbfollow' 3 \
-	"*ok      follow   no hbfollow runs: 'systemctl start hbfollow@BELT' *" '*' hbctl -D "$no" doctor
 figures good 1 1
 figures lost 0 1
 figures none 1 0

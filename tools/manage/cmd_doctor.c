@@ -347,6 +347,9 @@ static void check_serve(struct doctor *doctor)
 	else if (processes)
 		report(doctor, FINE, "serve", "processes of hbserve: %zu, without a socket in %s",
 		       processes, SOCKETS);
+	else if (!install_has_unit("hbserve"))
+		report(doctor, FINE, "serve",
+		       "hbserve, of the package hashbelt-server, is not installed: it serves clients of memcached and Redis");
 	else
 		report(doctor, FINE, "serve",
 		       "no hbserve runs: 'systemctl start hbserve@BELT' serves clients of memcached, and hbserve-redis@BELT those of Redis");
@@ -455,6 +458,9 @@ static void check_follow(struct doctor *doctor)
 		       processes, FIGURES);
 	else if (!count && !is_loaded() && install_list_units("hbfollow", text, sizeof(text)))
 		report(doctor, ADVICE, "follow", "%s: waits for the device, which starts it", text);
+	else if (!count && !install_has_unit("hbfollow"))
+		report(doctor, FINE, "follow",
+		       "hbfollow, of the package hashbelt-follow, is not installed: it keeps belts coherent with Redis or PostgreSQL");
 	else if (!count)
 		report(doctor, FINE, "follow",
 		       "no hbfollow runs: 'systemctl start hbfollow@BELT' keeps a belt coherent with Redis or PostgreSQL");

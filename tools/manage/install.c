@@ -262,6 +262,18 @@ unsigned int install_system_gid_max(void)
 }
 
 /**
+ * install_has_unit() - whether there is a unit of systemd that has instances
+ * @unit:	its name before the "@"
+ *
+ * Return: true if it is where a package, "make install" or an administrator puts it.
+ */
+bool install_has_unit(const char *unit)
+{
+	return exists("/etc/systemd/system/%s@.service", unit) ||
+	       exists("/usr/lib/systemd/system/%s@.service", unit);
+}
+
+/**
  * install_list_units() - list the instances of a unit that are enabled
  * @unit:	its name before the "@", with wildcards of glob(7)
  * @text:	returned, with ", " between them

@@ -34,6 +34,7 @@ bool install_is_loaded_at_boot(void);
 void install_why_no_module(char *text, size_t size);
 bool install_find_rule(struct install_rule *rule);
 unsigned int install_system_gid_max(void);
+bool install_has_unit(const char *unit);
 size_t install_list_units(const char *unit, char *text, size_t size);
 
 #endif /* MANAGE_INSTALL_H */
