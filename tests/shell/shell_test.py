@@ -4,7 +4,7 @@
 
 Boots the payload of that guest, types the commands of docs/tutorial.md and compares what they print, looks at
 hbctl doctor and at a manual page, presses the tab key where a belt is named like a command, and closes the
-terminal.
+terminal. Leaves another guest by "exit".
 """
 
 import contextlib
@@ -79,6 +79,17 @@ class Guest:
                         found.append(int(name))
         return found
 
+    def leave(self):
+        """Type "exit", and wait for the end. Returns what is printed behind that."""
+        os.write(self.terminal, b"exit\r")
+        text = b""
+        with contextlib.suppress(OSError):
+            while select.select([self.terminal], [], [], SILENCE)[0]:
+                text += os.read(self.terminal, 65536)
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+        return text.decode().partition("\x1b[?2004l")[2].split()
+
     def close(self):
         """Close the terminal, and wait until the emulator has ended. Returns what is left."""
         if not self.emulators():
@@ -145,6 +156,7 @@ def main():
         guest.type("hbctl -b \t\t\x15")
         test.same("the tab key has run no name", ["status 1"], guest.type("ls ran 2>/dev/null; echo status $?"))
         test.result("the guest ends when its terminal closes", guest.close())
+        test.same("a guest that is left by exit prints nothing more", ["exit"], Guest(directory).leave())
     return test.finish()
 
 

@@ -329,7 +329,8 @@ boot() {
 	guest=
 	[ -z "$watcher" ] || {
 		kill "$watcher" 2>/dev/null || true
-		wait "$watcher" || true
+		# The shell says of a child that a signal ended it.
+		wait "$watcher" 2>/dev/null || true
 		watcher=
 	}
 	[ -z "$reader" ] || wait "$reader" || true
