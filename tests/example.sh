@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# example.sh [NAME [ARGUMENT]...] - run a program of examples/ in a guest, and exit with
-# its status. Without a name, or with an unknown one, list the examples and exit with 2.
+# example.sh list | NAME [ARGUMENT]... - list the programs of examples/, or run one in a guest, and exit with
+# its status. Without a name, or with an unknown one, list them and exit with 2.
 set -eu
 unset CDPATH
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,6 +14,10 @@ list() {
 		"$top"/examples/*.c "$top/examples/offline_locks.sh" | sort | expand -t 16
 }
 
+[ "${1-}" != list ] || {
+	list
+	exit
+}
 # offline_locks needs a database, not a guest.
 [ "${1-}" != offline_locks ] || exec "$top/tests/store/example.sh"
 if [ $# = 0 ] || [ ! -f "$top/examples/$1.c" ]; then

@@ -11,11 +11,11 @@ tests=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/examples/example.sh
 . "$tests/examples/example.sh"
 
-# unlisted - prints the examples that $temporary/err does not list.
+# unlisted OUTPUT - prints the examples that $temporary/OUTPUT does not list.
 unlisted() {
 	for source in "$tests"/../examples/*.c; do
 		name=$(basename "$source" .c)
-		grep -q "^$name  *[a-z]" "$temporary/err" || echo "$name is not listed"
+		grep -q "^$name  *[a-z]" "$temporary/$1" || echo "$name is not listed"
 	done
 }
 
@@ -25,9 +25,12 @@ make_run() {
 	make -s -C "$tests/.." run "$@"
 }
 
+run make_run EXAMPLE=list
+result "make run EXAMPLE=list lists the examples" \
+	"$(unlisted out; [ "$status" = 0 ] || echo "status $status"; cat "$temporary/err")"
 run make_run EXAMPLE=nonsense
 result "make run with an unknown EXAMPLE lists the examples and fails" \
-	"$(unlisted; [ "$status" != 0 ] || echo "status 0")"
+	"$(unlisted err; [ "$status" != 0 ] || echo "status 0")"
 run make_run EXAMPLE=limiter
 said "make run EXAMPLE=limiter runs the example in a guest" \
 	"processes 4 tried 4000 limit 1500 passed 1500"
