@@ -124,7 +124,7 @@ check: ## style and static analysis; silent if all is well
 load: module ## load the module into the running kernel
 	insmod $(module)/hashbelt.ko
 
-unload: ## and take it out again
+unload: ## remove the module from the running kernel, with all belts
 	rmmod hashbelt
 
 installing = tools/install_module.sh $(1) $(VERSION) $(call quote,$(KVER)) $(call quote,$(DESTDIR))
@@ -143,7 +143,7 @@ uninstall: ## remove what these three put, with the same variables (DESTDIR, PRE
 	$(call installing,uninstall)
 	+$(make_tools) uninstall
 
-deb: | place ## Debian packages, in .cache/build/deb: hashbelt-dkms, hashbelt-server, hbctl, hbctl-store, the library, python3-hashbelt
+deb: | place ## Debian packages, in .cache/build/deb; docs/packages.md says what each has
 	tools/make_deb.sh $(call quote,$(O)/deb)
 
 in-tree: | place ## drivers/misc/hashbelt in the source of a kernel, KERNEL=DIRECTORY, by patches, which stay in .cache/build/patches
