@@ -351,8 +351,10 @@ clean_up() {
 report_cut() {
 	sed -n 's/^\([^ ]*\) running.*/run.sh: a signal ends the suite \1/p' "$logs/state"
 	for process in $(left); do
-		grep -q '^qemu' "/proc/$process/comm" || continue
-		console=$(tr '\0' '\n' <"/proc/$process/cmdline" | sed -n 's/^file,id=log,path=//p')
+		grep -q -e '^qemu' -e '^ld-linux' "/proc/$process/comm" || continue
+		console=$(tr '\0' '\n' <"/proc/$process/cmdline" |
+			sed -n 's/^file,id=log,path=//p; s/^stdio,id=console,logfile=\(.*\),logappend=on$/\1/p')
+		[ -f "$console" ] || continue
 		echo "run.sh: the last words in $console, $(($(date +%s) - $(stat -c %Y "$console"))) s old:"
 		tail -n 25 "$console" | tr -d '\r' | cut -c -160
 	done
