@@ -22,7 +22,7 @@ modules='ioredis@6.0.0 redis@6.3.1 connect-redis@10.0.0 express@5.3.0 express-se
 	koa@3.3.0 koa-session@7.0.2 koa-redis@4.0.1'
 # Installed without peers, which would be whole frameworks, or older releases.
 alone='hono-rate-limiter@0.5.4 @medusajs/locking-redis@2.21.2 unstorage@1.17.6 bentocache@1.6.1
-	@verrou/core@0.5.2 @better-auth/redis-storage@1.7.5'
+	@verrou/core@0.5.2 @better-auth/redis-storage@1.7.5 @redis-kit/lock@0.1.0-3'
 python=python3,python3-redis,python3-django,python3-django-redis,python3-limits,python3-dogpile.cache
 python=$python,python3-flask-session,python3-msgspec,python3-cachelib,python3-aiocache
 php="php-cli,php-redis,php-predis,php-illuminate-redis,php-illuminate-cache,php-illuminate-container,php-symfony-lock"

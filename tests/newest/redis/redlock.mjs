@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// redlock.mjs SOCKET - locks of npm's redlock 4 and 5 and of its successor, with ioredis, on a server. Two more
-// processes count in a file, each time with the lock.
+// redlock.mjs SOCKET - locks of npm's redlock 4 and 5 and of its successor, with ioredis, and of @redis-kit/lock, on a
+// server. Two more processes count in a file, each time with the lock.
 import { fork } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Redlock as Successor } from '@sesamecare-oss/redlock';
+import { Redlock as Kit } from '@redis-kit/lock';
 import { Redis } from 'ioredis';
+import { createClient } from 'redis';
 import { about, show } from './show.mjs';
 
 const require = createRequire(import.meta.url);
@@ -82,6 +84,16 @@ await locks('redlock 4', new Redlock4([client], once), (redlock, keys, ms) => re
 for (const [name, Class] of [['redlock 5', Redlock5], ['sesamecare', Successor]])
 	await locks(name, new Class([client], once), (redlock, keys, ms) => redlock.acquire(keys, ms),
 		(lock, ms) => lock.extend(ms), (lock) => lock.release());
+
+const kit = createClient({ socket: { path } });
+// It returns null or false in place of an error.
+const succeed = async (result) => (await result) || Promise.reject(new Error('it is held'));
+
+await kit.connect();
+await locks('@redis-kit/lock', new Kit([kit], { maxRetryAttempts: 0 }),
+	(redlock, keys, ms) => succeed(redlock.acquire(keys, ms)),
+	async (lock, ms) => (await succeed(lock.extend(ms)), lock), (lock) => lock.release());
+await kit.close();
 await show('two processes count 100 with the lock', async () => {
 	writeFileSync(file, '0');
 	await Promise.all([1, 2].map(() => new Promise((resolve) => {
