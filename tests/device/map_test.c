@@ -209,6 +209,28 @@ static void test_bound_elsewhere(void)
 	close(belt);
 }
 
+/* The first try of each get fails, because the page for the value is not there yet. */
+static void test_absent_page(void)
+{
+	int belt = belt_with_window(SIZE);
+	struct mapping mapping = must_map(belt);
+	unsigned int i;
+
+	put_text(belt, "key", "value", 0);
+	for (i = 0; i < 2; i++) {
+		struct hashbelt_item item = item_of("key");
+
+		item.how = HASHBELT_TO_WINDOW;
+		item.value = address(fresh_pages(PAGE));
+		item.value_len = PAGE;
+		must(belt, HASHBELT_IOC_GET, &item);
+	}
+	ok(has_copy(&mapping, "key", "value"),
+	   "a get that has to wait for the page of its value asks for a slot as well");
+	unmap(&mapping);
+	close(belt);
+}
+
 int main(void)
 {
 	test_settings();
@@ -217,5 +239,6 @@ int main(void)
 	test_policy();
 	test_lifetime();
 	test_bound_elsewhere();
+	test_absent_page();
 	return done_testing();
 }
