@@ -243,7 +243,10 @@ struct hb_helper {
  * @until:	belt time up to which buckets fall off; written while no helper is at work
  * @end:	jiffies at which all stop; written while no helper is at work
  * @yields:	the round is the worker's, which gives way; written while no helper is at work
- * @pause_from:	time from which on the worker may pause, nanoseconds; written by it outside rounds
+ * @pause_from:	time from which on the worker may pause, nanoseconds; written by it while no
+ *		helper is at work
+ * @owed:	nanoseconds for which the worker is to work before it may pause, between its turns:
+ *		other belts of the account have the thread meanwhile; only the worker uses it
  * @first:	a step begins with the shard of this number, modulo theirs; under belt->round_lock
  */
 struct hb_crew {
@@ -253,6 +256,7 @@ struct hb_crew {
 	unsigned long end;
 	bool yields;
 	u64 pause_from;
+	u64 owed;
 	unsigned int first;
 };
 

@@ -490,7 +490,7 @@ static bool enter_round(struct hashbelt_belt *belt)
 
 /*
  * Makes one step, for a task that changes the settings: it drains what is due. The worker does not
- * give way. False as enter_round().
+ * give way. Return: false if the task is being killed, and the worker does the work.
  */
 bool hb_step_once(struct hashbelt_belt *belt)
 {
@@ -520,6 +520,7 @@ void hb_belt_work(struct work_struct *work)
 
 	if (!begin_round(belt))
 		return;
+	belt->crew.pause_from = hb_pace_from(belt->crew.owed);
 	belt->crew.yields = true;
 	more = run_rounds(belt, &end);
 	belt->crew.yields = false;
@@ -527,4 +528,5 @@ void hb_belt_work(struct work_struct *work)
 	end_round(belt);
 	if (more)
 		hb_give_way(&belt->pace, &belt->crew.pause_from, PAUSE);
+	belt->crew.owed = hb_pace_owed(belt->crew.pause_from);
 }

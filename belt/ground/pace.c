@@ -63,6 +63,26 @@ bool hb_may_pause(const struct hb_pace *pace)
 }
 
 /*
+ * A worker begins to work. @owed: nanoseconds for which it is to do so before it may pause. Return:
+ * the time from which on it may pause. Context: any.
+ */
+u64 hb_pace_from(u64 owed)
+{
+	return ktime_get_ns() + owed;
+}
+
+/*
+ * A worker ends its work for a time in which it may have to wait for others. Return: nanoseconds of
+ * work that it still owes before it may pause, @from being the time by hb_give_way(). Context: any.
+ */
+u64 hb_pace_owed(u64 from)
+{
+	u64 now = ktime_get_ns();
+
+	return from > now ? from - now : 0;
+}
+
+/*
  * Another task wants the processor of this worker, which is to give way. @from: time from which on
  * it may pause, by hb_give_way(); 0 if it has not paused yet. Context: any.
  */

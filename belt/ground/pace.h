@@ -27,6 +27,8 @@ void hb_pace_init(struct hb_pace *pace);
 void hb_pace_begin(struct hb_pace *pace);
 void hb_pace_end(struct hb_pace *pace);
 bool hb_may_pause(const struct hb_pace *pace);
+u64 hb_pace_from(u64 owed);
+u64 hb_pace_owed(u64 from);
 bool hb_is_in_way(const struct hb_pace *pace, u64 from);
 void hb_give_way(const struct hb_pace *pace, u64 *from, unsigned int pause_us);
 void hb_hurry(void);

@@ -287,6 +287,21 @@ static inline void come_to_rest(struct hashbelt_belt *belt)
 	hashbelt_flush();
 }
 
+static inline void free_account(struct hb_account *account)
+{
+	kfree(account);
+}
+
+/* An account, with a reference for the caller. */
+static inline struct hb_account *make_account(struct kunit *test)
+{
+	struct hb_account *account = kzalloc(sizeof(*account), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, account);
+	KUNIT_ASSERT_EQ(test, hb_account_init(account, free_account), 0);
+	return account;
+}
+
 /* Waits until the belts of an account that have been given up are freed. */
 static inline void flush_account(struct hb_account *account)
 {

@@ -149,6 +149,41 @@ static void a_worker_ends_though_it_is_never_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->expired, ENTRIES);
 }
 
+/*
+ * The belts share a thread. While the worker of one pauses there, the others do not work. Time
+ * passes in pauses alone here, so no work is ever enough for a second pause.
+ */
+static void pauses_of_other_belts_are_no_work(struct kunit *test)
+{
+	struct hb_account *account = make_account(test);
+	struct hashbelt_belt *belts[2];
+	unsigned int i, n;
+
+	for (i = 0; i < 2; i++) {
+		belts[i] = still_belt(test, (struct hashbelt_config){
+			.account = account, .handler = HASHBELT_NOTIFY,
+		});
+		for (n = 0; n < ENTRIES; n++)
+			KUNIT_ASSERT_EQ(test, put(belts[i], n), 0);
+		flush_work(&belts[i]->work);
+		move_time_only(belts[i], 300 * SEC);
+	}
+	crowded = true;
+	pause_ns = NSEC_PER_MSEC;
+	atomic_set(&pauses, 0);
+	for (i = 0; i < 2; i++)
+		hb_kick_worker(belts[i]);
+	for (i = 0; i < 2; i++)
+		while (work_busy(&belts[i]->work))
+			flush_work(&belts[i]->work);
+	KUNIT_EXPECT_LE(test, atomic_read(&pauses), 2);
+	crowded = false;
+	for (i = 0; i < 2; i++)
+		hashbelt_destroy(belts[i]);
+	flush_account(account);
+	hb_account_put(account);
+}
+
 /* Else locks and requests of later shards would wait until the first has drained its entries. */
 static void steps_that_give_way_come_to_all_shards(struct kunit *test)
 {
@@ -223,6 +258,7 @@ static struct kunit_case pace_test_cases[] = {
 	KUNIT_CASE(no_worker_gives_way_while_memory_is_short),
 	KUNIT_CASE(a_worker_that_pauses_holds_no_lock),
 	KUNIT_CASE(a_worker_ends_though_it_is_never_alone),
+	KUNIT_CASE(pauses_of_other_belts_are_no_work),
 	KUNIT_CASE(steps_that_give_way_come_to_all_shards),
 	KUNIT_CASE(a_flush_does_not_wait_for_limbo_that_gives_way),
 	KUNIT_CASE(clearing_a_belt_ends_its_pauses),

@@ -365,20 +365,6 @@ static void wait_at_gate(struct hashbelt_belt *belt, struct hashbelt_entry *entr
 	wait_for_completion(&gate->open);
 }
 
-static void account_release(struct hb_account *account)
-{
-	kfree(account);
-}
-
-static struct hb_account *open_account(struct kunit *test)
-{
-	struct hb_account *account = kzalloc(sizeof(*account), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, account);
-	KUNIT_ASSERT_EQ(test, hb_account_init(account, account_release), 0);
-	return account;
-}
-
 static void put_and_expire(struct kunit *test, struct hashbelt_belt *belt)
 {
 	unsigned int key = 1;
@@ -458,7 +444,7 @@ static void an_account_has_no_helpers(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, 0, 0), *other;
 	unsigned int most = min(num_online_cpus(), 1u << belt->shard_bits);
-	struct hb_account *account = open_account(test);
+	struct hb_account *account = make_account(test);
 
 	other = still_belt(test, (struct hashbelt_config){ .account = account });
 	KUNIT_EXPECT_EQ(test, count_helpers(belt), min(most, 8u) - 1);
@@ -472,7 +458,7 @@ static void an_account_has_no_helpers(struct kunit *test)
 static void belts_of_an_account_are_served_one_at_a_time(struct kunit *test)
 {
 	struct fixture *f = test->priv, *beside = kunit_kzalloc(test, sizeof(*beside), GFP_KERNEL);
-	struct hb_account *account = open_account(test);
+	struct hb_account *account = make_account(test);
 	struct hashbelt_belt *slow, *other;
 	struct gate gate;
 
@@ -557,7 +543,7 @@ static void polled_end(struct polled *polled)
 /* The work of Alice's account takes long. Bob's does not wait for it. */
 static void tasks_that_poll_are_woken_on_the_workqueue_of_the_account(struct kunit *test)
 {
-	struct hb_account *alice = open_account(test), *bob = open_account(test);
+	struct hb_account *alice = make_account(test), *bob = make_account(test);
 	struct polled *alices = polled_of(test, alice), *bobs = polled_of(test, bob);
 	struct hashbelt_belt *slow;
 	struct gate gate;
@@ -607,7 +593,7 @@ static void give_up_at_gate(struct kunit *test, struct hb_account *account, stru
 
 static void belts_of_an_account_are_freed_beside_those_of_another(struct kunit *test)
 {
-	struct hb_account *slow = open_account(test), *other = open_account(test);
+	struct hb_account *slow = make_account(test), *other = make_account(test);
 	struct hashbelt_config config = { .account = other };
 	struct hashbelt_belt *belt;
 	struct gate gate;
@@ -634,7 +620,7 @@ static void belts_of_an_account_are_freed_beside_those_of_another(struct kunit *
 
 static void a_create_at_a_limit_waits_for_belts_that_were_given_up(struct kunit *test)
 {
-	struct hb_account *account = open_account(test);
+	struct hb_account *account = make_account(test);
 	struct hashbelt_config config = { .account = account };
 	struct hashbelt_belt *belt = still_belt(test, config);
 
@@ -940,7 +926,7 @@ static int create_another(struct hashbelt_belt *belt)
 static void a_killed_task_does_not_wait_for_belts_that_were_given_up(struct kunit *test)
 {
 	struct victim victim = { .act = create_another, .at_once = true };
-	struct hb_account *account = open_account(test);
+	struct hb_account *account = make_account(test);
 	struct fixture *f = test->priv;
 	struct gate gate;
 
