@@ -184,6 +184,7 @@ def main(entries, rounds, name, socket=None):
         sys.exit(f"cost.py: {name}: a get has returned a wrong value")
     if peer.get_many and peer.get_many(keys) != dict.fromkeys(keys, VALUE):
         sys.exit(f"cost.py: {name}: get_many has returned wrong values")
+    print("python:", sys.version, flush=True)
     figures.measure("get", time_get, peer.get)
     figures.measure("set", time_set, peer.set)
     if peer.get_many:
