@@ -12,9 +12,10 @@
  *
  * -DREINSERT: an expired entry is reported and reinserted.
  * -DREFRESHES: gets refresh, and no put overwrites. Else puts do, until gets refresh.
- * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
 #include "word.pml"
+
+#define WHEN(condition, ...)	if :: condition -> __VA_ARGS__ :: else fi
 
 #ifndef READERS
 #define READERS	2
@@ -73,10 +74,7 @@ byte over;		/* number of readers and writers that have ended */
 /* Called in each step that may end a value. */
 inline note()
 {
-	if
-	:: !HAS_VALUE -> absent = BIT(READERS) - 1
-	:: else
-	fi
+	WHEN(!HAS_VALUE, absent = BIT(READERS) - 1)
 }
 
 /* atomic64_try_cmpxchg() */
@@ -102,15 +100,8 @@ inline seal(node, was, ok)
 	:: was & HB_SEALED -> ok = 1
 	:: else ->
 		atomic {
-#ifdef BREAK_SEAL
-			ok = 1;
-#else
 			exchange(node, was, was - HB_SEALED, ok);
-#endif
-			if
-			:: ok -> told = told | BIT(node)
-			:: else
-			fi
+			WHEN(ok, told = told | BIT(node))
 		}
 	fi
 }
@@ -143,14 +134,6 @@ inline move(node, time, want, version, was, given, ok)
 		given = was;
 		break
 	:: !IS_CLAIMED(was) && was > time && !(was & HB_SEALED) && was < want ->
-#ifdef BREAK_STORE
-		atomic {
-			word[node] = want;
-			promise(node, want, version)
-		};
-		given = want;
-		break
-#else
 		atomic {
 			if
 			:: word[node] == was ->
@@ -163,11 +146,7 @@ inline move(node, time, want, version, was, given, ok)
 				ok = 0
 			fi
 		};
-		if
-		:: ok -> break
-		:: else
-		fi
-#endif
+		WHEN(ok, break)
 	od
 }
 
@@ -176,10 +155,7 @@ inline claim(node, why, was, ok)
 {
 	do
 	:: exchange(node, was, AS_CLAIMED(was, why), ok);
-		if
-		:: ok -> break
-		:: else
-		fi
+		WHEN(ok, break)
 	od
 }
 
@@ -189,23 +165,12 @@ inline claim_due(node, time, was, ok)
 	do
 	:: !IS_DUE(was, time) -> ok = 0; break
 	:: IS_DUE(was, time) ->
-#ifdef BREAK_DRAIN
-		atomic {
-			word[node] = AS_CLAIMED(was, EXPIRED);
-			ok = 1;
-			note()
-		};
-#else
 		exchange(node, was, AS_CLAIMED(was, EXPIRED), ok);
-#endif
-		if
-		:: ok ->
+		WHEN(ok,
 			/* Number 2: the clock has reached the latest deadline that a hit gave it. */
 			assert(promised[node] <= clock);
 			assert(DEADLINE_OF(was) <= clock);
-			break
-		:: else
-		fi
+			break)
 	od
 }
 
@@ -226,10 +191,7 @@ inline leave(node)
 		assert(!(left & BIT(node)));
 		left = left | BIT(node);
 		bucket[node] = 0;
-		if
-		:: index == node -> index = NONE
-		:: else
-		fi;
+		WHEN(index == node, index = NONE);
 		note()
 	}
 }
@@ -250,8 +212,8 @@ inline reinsert(node, time)
 	}
 }
 
-/* hb_expire(), of an entry claimed as expired; debt: the entry to handle later (BREAK_LATE) */
-inline expire(node, time, debt)
+/* hb_expire(), of an entry claimed as expired */
+inline expire(node, time)
 {
 	if
 	:: atomic {
@@ -262,11 +224,7 @@ inline expire(node, time, debt)
 	:: atomic {
 		!IS_CLEARED(node) ->
 		expired = expired | BIT(node);
-#ifdef BREAK_LATE
-		debt = node;
-#else
 		handle(node);
-#endif
 #ifdef REINSERT
 		skip
 	};
@@ -279,15 +237,9 @@ inline expire(node, time, debt)
 }
 
 /* hb_live(), hb_live_again(); node: the live entry of the key, or NONE; was: its word */
-inline find_live(node, time, was, ok, debt)
+inline find_live(node, time, was, ok)
 {
-	atomic {
-		node = index;
-		if
-		:: node != NONE -> was = word[node]
-		:: else
-		fi
-	};
+	atomic { node = index; WHEN(node != NONE, was = word[node]) };
 	if
 	:: node == NONE
 	:: node != NONE && IS_CLEARED(node) ->
@@ -295,11 +247,10 @@ inline find_live(node, time, was, ok, debt)
 		leave(node);
 		node = NONE
 	:: node != NONE && !IS_CLEARED(node) ->
-#ifndef BREAK_FIND_LIVE
 		claim_due(node, time, was, ok);
 		if
 		:: ok ->
-			expire(node, time, debt);
+			expire(node, time);
 #ifdef REINSERT
 			was = word[node]
 #else
@@ -307,9 +258,6 @@ inline find_live(node, time, was, ok, debt)
 #endif
 		:: else
 		fi
-#else
-		skip
-#endif
 	fi;
 	/* No reader had missed this entry when the writer took the lock. */
 	assert(node == NONE || !(looked & BIT(node)))
@@ -318,10 +266,7 @@ inline find_live(node, time, was, ok, debt)
 /* A writer takes out an entry whose deadline is after the writer's time. */
 inline outlive(node, was, time)
 {
-	atomic {
-		assert(DEADLINE_OF(was) > time);
-		leave(node)
-	}
+	atomic { assert(DEADLINE_OF(was) > time); leave(node) }
 }
 
 /* Of two readers the first refreshes, where gets do. A single reader may or may not. */
@@ -349,20 +294,10 @@ proctype reader(byte me)
 		};
 find:
 		entry = index;
-		if
-		:: entry == NONE -> goto miss
-		:: else
-		fi;
+		WHEN(entry == NONE, goto miss);
 look:
-#ifdef BREAK_WAIT
-		seen = stamp[entry];
-#else
 		atomic { stamp[entry] != 0 -> seen = stamp[entry] };
-#endif
-		if
-		:: seen <= floor -> goto miss
-		:: else
-		fi;
+		WHEN(seen <= floor, goto miss);
 		atomic {
 			is = word[entry];
 			/* The reader finds the entry claimed as expired, or sealed: a miss. */
@@ -377,54 +312,26 @@ look:
 		if
 		:: !IS_REACHED(is, now) -> goto found
 		:: IS_CLAIMED(is) && REASON_OF(is) == REPLACED ->
-#ifdef BREAK_LOOK
-			goto miss
-#else
 			entry = behind[entry];
 			/* Number 9: another entry is behind it, so no reader waits for a writer. */
 			assert(entry != NONE);
 			goto look
-#endif
 		:: IS_CLAIMED(is) && REASON_OF(is) != REPLACED -> goto miss
 		:: !IS_CLAIMED(is) && is <= now ->
-#ifdef BREAK_COMPARE
-			goto found
-#else
 			seal(entry, is, done);
 			if
 			:: done -> goto miss
 			:: else -> goto look
 			fi
-#endif
 		fi;
 found:
 		/* Another value than that of the version. */
 		other = value[entry] != seen;
-#ifndef BREAK_POLICY
 		wants_refresh();
-#endif
-#ifndef BREAK_UNCHANGED
-		if
-		:: stamp[entry] != seen ->
-			now = clock;
-			goto find
-		:: else
-		fi;
-#endif
-#ifdef BREAK_POLICY
-		wants_refresh();
-#endif
-		if
-		:: refresh ->
+		WHEN(stamp[entry] != seen, now = clock; goto find);
+		WHEN(refresh,
 			move(entry, now, now + TTL * HB_GRAIN, seen, is, result, done);
-			if
-			:: result <= ELSEWHERE ->
-				now = clock;
-				goto find
-			:: else
-			fi
-		:: else
-		fi;
+			WHEN(result <= ELSEWHERE, now = clock; goto find));
 		/* Number 1: the value is that of the put whose version the get returns. */
 		assert(!other);
 		/* Number 3: the time is before the deadline, and no miss came before the get. */
@@ -436,15 +343,8 @@ miss:
 		assert(absent & BIT(me));
 next:
 		atomic {
-			now = 0;
-			entry = 0;
-			is = 0;
-			result = 0;
-			seen = 0;
-			other = 0;
-			refresh = 0;
-			done = 0;
-			began[me] = 0;
+			now = 0; entry = 0; is = 0; result = 0; seen = 0; other = 0;
+			refresh = 0; done = 0; began[me] = 0;
 			absent = absent & ~BIT(me)
 		}
 	:: else -> break
@@ -464,45 +364,21 @@ inline enter()
 
 inline release_lock()
 {
-	atomic {
-		lock = 0;
-		looked = 0;
-		is = 0;
-		entry = 0;
-		done = 0
-	};
-#ifdef BREAK_LATE
-	if
-	:: owed != NONE -> handle(owed); owed = NONE
-	:: else
-	fi;
-#endif
+	atomic { lock = 0; looked = 0; is = 0; entry = 0; done = 0 };
 	now = 0
 }
 
-/*
- * hb_node_supersede(); was: the word before. -DBREAK_REFUSE: a sealed word is replaced too.
- */
+/* hb_node_supersede(); was: the word before */
 inline supersede(node, by, keep, was, ok)
 {
 	was = word[node];
 	do
-#ifndef BREAK_REFUSE
 	:: was & HB_SEALED -> ok = 0; break
-#endif
 	:: else ->
-#ifndef BREAK_KEEP
 		/* No other task sees the new entry yet. */
-		if
-		:: keep -> word[by] = DEADLINE_OF(was)
-		:: else
-		fi;
-#endif
+		WHEN(keep, word[by] = DEADLINE_OF(was));
 		exchange(node, was, AS_CLAIMED(was, REPLACED), ok);
-		if
-		:: ok -> break
-		:: else
-		fi
+		WHEN(ok, break)
 	od
 }
 
@@ -520,14 +396,9 @@ inline replace(keep)
 	atomic {
 		fill(entry);
 		word[entry] = (keep -> DEADLINE_OF(word[old]) : now + TTL * HB_GRAIN);
-#ifndef BREAK_ORDER
 		behind[old] = entry
-#endif
 	};
 	supersede(old, entry, keep, is, done);
-#ifdef BREAK_ORDER
-	behind[old] = entry;
-#endif
 	if
 	:: done ->
 		/* Number 4: no reader has missed the entry that is replaced. */
@@ -553,11 +424,9 @@ inline renew(node, want, keep, was, ok)
 	:: atomic {
 		was = word[node];
 		if
-#ifndef BREAK_RENEW
 		:: was & HB_SEALED ->
 			ok = 0;
 			break
-#endif
 		:: !(was & HB_SEALED) && keep ->
 			/* Number 4: no reader has missed the entry that is overwritten. */
 			assert(!(told & BIT(node)));
@@ -567,22 +436,14 @@ inline renew(node, want, keep, was, ok)
 		fi
 	};
 	atomic {
-		if
-		:: word[node] == was ->
+		WHEN(word[node] == was,
 			assert(!(told & BIT(node)));
 			word[node] = want;
 			promised[node] = 0;
-#ifndef BREAK_SOONER
-			if
-			:: was > (want) -> bucket[node] = (want) / HB_GRAIN
-			:: else
-			fi;
-#endif
+			WHEN(was > (want), bucket[node] = (want) / HB_GRAIN);
 			note();
 			ok = 1;
-			break
-		:: else
-		fi
+			break)
 	}
 	od
 }
@@ -592,9 +453,7 @@ inline overwrite(keep, ttl)
 {
 	atomic {
 		entry = stamp[old];
-#ifndef BREAK_BUSY
 		stamp[old] = 0;
-#endif
 		versions++
 	};
 	renew(old, now + ttl * HB_GRAIN, keep, is, done);
@@ -610,7 +469,7 @@ inline overwrite(keep, ttl)
 /* hashbelt_put(); keep: HASHBELT_TTL_KEEP, present: HASHBELT_IF_PRESENT */
 inline put(keep, present)
 {
-	find_live(old, now, is, done, owed);
+	find_live(old, now, is, done);
 	if
 	:: old == NONE && present
 	:: old == NONE && !present ->
@@ -649,23 +508,17 @@ inline put(keep, present)
 /* hb_remove() */
 inline remove()
 {
-	find_live(old, now, is, done, owed);
-	if
-	:: old != NONE ->
+	find_live(old, now, is, done);
+	WHEN(old != NONE,
 		is = word[old];
 		claim(old, REMOVED, is, done);
-		outlive(old, is, now)
-	:: else
-	fi
+		outlive(old, is, now))
 }
 
 /* clear() */
 inline clear()
 {
-	atomic {
-		floor = versions;
-		note()
-	}
+	atomic { floor = versions; note() }
 }
 
 /* set_all(), when it makes gets refresh */
@@ -705,28 +558,20 @@ inline shorten()
 	:: entry != NONE && stamp[entry] != looked -> break
 	:: entry != NONE && stamp[entry] == looked ->
 		is = word[entry];
-		if
-		:: IS_REACHED(is, now) || is & HB_SEALED || is == now + HB_GRAIN -> break
-		:: else
-		fi;
+		WHEN(IS_REACHED(is, now) || is & HB_SEALED || is == now + HB_GRAIN, break);
 		atomic {
 			exchange(entry, is, now + HB_GRAIN, done);
-			if
-			:: done ->
+			WHEN(done,
 				promised[entry] = 0;
-#ifndef BREAK_SHORTEN
 				bucket[entry] = now / HB_GRAIN + 1;
-#endif
-				break
-			:: else
-			fi
+				break)
 		}
 	od
 }
 
 proctype writer()
 {
-	byte now, old, entry, is, looked, writes, owed = NONE;
+	byte now, old, entry, is, looked, writes;
 	bit done, refused;
 
 	do
@@ -765,13 +610,10 @@ proctype writer()
 /* expire_or_requeue() */
 inline expire_or_requeue(node)
 {
-	atomic {
-		bucket[node] = 0;
-		is = word[node]
-	};
+	atomic { bucket[node] = 0; is = word[node] };
 	claim_due(node, now, is, done);
 	if
-	:: done -> expire(node, now, owed)
+	:: done -> expire(node, now)
 	:: else ->
 		/* hb_wheel_add(): not into a bucket that has fallen off */
 		atomic {
@@ -791,18 +633,13 @@ inline sweep()
 		:: else -> entry = NONE
 		fi
 	};
-	if
-	:: entry != NONE ->
-		claim(entry, CLEARED, is, done);
-		leave(entry)
-	:: else
-	fi
+	WHEN(entry != NONE, claim(entry, CLEARED, is, done); leave(entry))
 }
 
 /* The drain, and the sweep after a clear. */
 proctype worker()
 {
-	byte now, entry, is, looked, owed = NONE;
+	byte now, entry, is, looked;
 	bit done;
 
 	do
@@ -849,10 +686,7 @@ proctype ticking()
 {
 	do
 	:: clock < TICKS * HB_GRAIN ->
-		atomic {
-			clock = clock + HB_GRAIN;
-			note()
-		}
+		atomic { clock = clock + HB_GRAIN; note() }
 	:: else -> break
 	od
 }
@@ -861,9 +695,7 @@ init {
 	byte i;
 
 	atomic {
-		behind[0] = NONE;
-		behind[1] = NONE;
-		behind[2] = NONE;
+		behind[0] = NONE; behind[1] = NONE; behind[2] = NONE;
 		word[0] = TTL * HB_GRAIN;
 		bucket[0] = TTL;
 		promised[0] = 0;
@@ -873,10 +705,7 @@ init {
 #else
 		overwrites = 1;
 #endif
-		made = 1;
-		versions = 1;
-		stamp[0] = 1;
-		value[0] = 1;
+		made = 1; versions = 1; stamp[0] = 1; value[0] = 1;
 		run ticking();
 		run writer();
 		run worker();

@@ -7,9 +7,8 @@
  *
  * All of this happens under one shard's lock, so a critical section is one step. Computing the
  * value is not under the lock. Names are those of fill.c, lease.c, put.c and key.c in belt/.
- *
- * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
+#define WHEN(condition, ...)	if :: condition -> __VA_ARGS__ :: else fi
 #define FILLERS	2	/* tasks */
 #define TRIES	2	/* leases that each of them may get */
 #define LAST	3	/* the last value of the origin */
@@ -43,11 +42,7 @@ byte seen;		/* the newest value that a reader got */
 bit putting;
 
 /* hb_is_live() of the lease */
-#ifdef BREAK_CLEAR
-#define IS_LIVE		(leased && !over)
-#else
 #define IS_LIVE		(leased && !over && !cleared)
-#endif
 
 /* grant(), with hb_shard_insert() */
 inline grant(task)
@@ -72,19 +67,9 @@ inline grant(task)
 inline leave()
 {
 	assert(leased);
-	ended[holder] = 1;
-#ifdef BREAK_SAME
-	was = token;
-#endif
-	leased = 0;
-	over = 0;
-	cleared = 0;
-	failed = 0;
-	token = 0;
+	ended[holder] = 1; leased = 0; over = 0; cleared = 0; failed = 0; token = 0;
 	holder = NONE;
-#ifndef BREAK_HAND
-	if
-	:: length ->
+	WHEN(length,
 		first = line[0];
 		length--;
 		place = 0;
@@ -94,26 +79,15 @@ inline leave()
 		od;
 		line[length] = 0;
 		grant(first);
-#ifdef BREAK_SAME
-		token = was;
-		own[first] = was;
-#endif
 		result[first] = GRANTED;
 		first = 0;
-		place = 0
-	:: else
-	fi;
-#endif
-	was = 0
+		place = 0)
 }
 
 /* hb_lease_find(): a lease that is over or cleared is handed over at once */
 inline find()
 {
-	if
-	:: leased && !IS_LIVE -> leave()
-	:: else
-	fi
+	WHEN(leased && !IS_LIVE, leave())
 }
 
 /* hb_waiters_filled() and hb_waiters_wake() */
@@ -133,63 +107,26 @@ inline store(new)
 {
 	value = new;
 	putting = 1;
-#ifndef BREAK_LINE
 	tell_waiters();
-#endif
-#ifdef BREAK_PUT
-	/* Only the put of the task that has the lease ends it. */
-	if
-	:: leased && holder == me -> leave()
-	:: else
-	fi;
-#else
-	if
-	:: leased -> leave()
-	:: else
-	fi;
-#endif
+	WHEN(leased, leave());
 	putting = 0
 }
 
 /* hb_fill_condition() and find_own() */
-#ifdef BREAK_OVER
-#define IS_IN_TIME	(leased && !cleared)
-#else
-#define IS_IN_TIME	IS_LIVE
-#endif
-#ifdef BREAK_TOKEN
-#define IS_OWN(task)	1
-#else
 #define IS_OWN(task)	(token == own[task])
-#endif
-#ifdef BREAK_FAILED
-#define HOLDS(task)	(IS_IN_TIME && IS_OWN(task))
-#else
-#define HOLDS(task)	(IS_IN_TIME && IS_OWN(task) && !failed)
-#endif
+#define HOLDS(task)	(IS_LIVE && IS_OWN(task) && !failed)
 
 /* A put with HASHBELT_IF_LEASE: try_put(), with put_condition() and charge_and_insert() */
 inline put_if_lease()
 {
-#ifdef BREAK_CHECK
-	/* The condition is tested before the critical section in which the value is stored. */
 	atomic {
-		held = HOLDS(me)
-	};
-#endif
-	atomic {
-#ifndef BREAK_CHECK
 		held = HOLDS(me);
-#endif
-		if
-		:: held ->
+		WHEN(held,
 			/* Number 20: no value is stored that was fetched before an invalidation. */
 			assert(fetched > returned);
 			/* Number 20: a value is stored only while its lease holds. */
 			assert(!ended[me]);
-			store(fetched)
-		:: else
-		fi;
+			store(fetched));
 		held = 0
 	}
 }
@@ -197,33 +134,18 @@ inline put_if_lease()
 /* hb_fill_give_up() */
 inline give_up()
 {
-	atomic {
-		find();
-		if
-		:: leased && HOLDS(me) -> leave()
-		:: else
-		fi
-	}
+	atomic { find(); WHEN(leased && HOLDS(me), leave()) }
 }
 
 /* change_own(), and for a failure fail() */
 inline renew()
 {
 	atomic {
-#ifndef BREAK_RENEW
 		find();
-		if
-		:: leased && HOLDS(me) ->
-#else
-		/* The end of a lease is set without a look at whether it has come. */
-		if
-		:: leased && IS_OWN(me) && !cleared && !failed ->
-#endif
+		WHEN(leased && HOLDS(me),
 			/* A lease that has ended is not renewed. */
 			assert(!ended[me]);
-			over = 0
-		:: else
-		fi
+			over = 0)
 	}
 }
 
@@ -231,29 +153,19 @@ inline fail()
 {
 	atomic {
 		find();
-		if
-		:: leased && HOLDS(me) ->
+		WHEN(leased && HOLDS(me),
 			failed = 1;
 			ended[me] = 1;
-#ifndef BREAK_TELL
 			tell_waiters();
-#endif
 			/* Number 20: no task waits for a fill that has failed. */
-			assert(!length)
-		:: else
-		fi
+			assert(!length))
 	}
 }
 
 /* hb_client_close() of a descriptor to which the lease is bound */
 inline close()
 {
-	atomic {
-		if
-		:: leased && token == own[me] && !failed -> leave()
-		:: else
-		fi
-	}
+	atomic { WHEN(leased && token == own[me] && !failed, leave()) }
 }
 
 /* hb_fill(): try_acquire(), with refuses() and hb_lease_take() */
@@ -284,15 +196,14 @@ inline ask()
 
 proctype filler(byte me)
 {
-	byte fetched, first, place, was, tries;
+	byte fetched, first, place, tries;
 	bit held;
 
 	do
 	:: tries < TRIES ->
 		tries++;
 		ask();
-		if
-		:: result[me] == GRANTED ->
+		WHEN(result[me] == GRANTED,
 			fetched = origin;
 			if
 			:: true -> renew()
@@ -307,46 +218,22 @@ proctype filler(byte me)
 			fi;
 			/* With the token of a lease that may have ended, however it did. */
 			put_if_lease();
-			fetched = 0
-		:: else
-		fi;
+			fetched = 0);
 		atomic {
 			result[me] = IDLE;
-			if
-			:: holder != me -> own[me] = 0; ended[me] = 0
-			:: else
-			fi
+			WHEN(holder != me, own[me] = 0; ended[me] = 0)
 		}
 	:: else -> break
 	od
 }
 
-#if defined(BREAK_REMOVE)
-/* A remove of a key without an entry does not end its lease. */
-#define ENDS(by_remove)	(held || !by_remove)
-#elif defined(BREAK_EXPIRE)
-#define ENDS(by_remove)	(by_remove)
-#elif defined(BREAK_AHEAD)
-/* A remove or an expire of a key with an entry does not end it. */
-#define ENDS(by_remove)	(!held)
-#else
-#define ENDS(by_remove)	1
-#endif
-
 /* hb_remove() and hb_expire_key(), with hb_fill_invalidate() */
-inline invalidate(by_remove)
+inline invalidate()
 {
 	atomic {
 		held = value > 0;
 		value = 0;
-#ifdef BREAK_SECTION
-	};
-	atomic {
-#endif
-		if
-		:: leased && ENDS(by_remove) -> leave()
-		:: else
-		fi;
+		WHEN(leased, leave());
 		held = 0
 	}
 }
@@ -354,7 +241,7 @@ inline invalidate(by_remove)
 /* The only task that changes the origin, and then invalidates the key. */
 proctype writer(byte me)
 {
-	byte first, place, was, before;
+	byte first, place, before;
 	bit held;
 
 	do
@@ -362,18 +249,12 @@ proctype writer(byte me)
 		before = origin;
 		origin++;
 		if
-		:: true -> invalidate(1)
-		:: true -> invalidate(0)
-		:: atomic {
-			store(origin)
-		}
+		:: true -> invalidate()
+		:: atomic { store(origin) }
 		:: atomic {
 			/* clear() */
 			value = 0;
-			if
-			:: leased -> cleared = 1; ended[holder] = 1
-			:: else
-			fi
+			WHEN(leased, cleared = 1; ended[holder] = 1)
 		}
 		fi;
 		returned = before
@@ -399,7 +280,7 @@ end:
 /* The clock, the drain, the sweep after a clear, and evictions. */
 proctype belt()
 {
-	byte first, place, was;
+	byte first, place;
 	bit evicted, expired;
 
 end:
@@ -409,9 +290,7 @@ end:
 		over = 1;
 		ended[holder] = 1
 	}
-	:: atomic {
-		leased && !IS_LIVE -> leave()
-	}
+	:: atomic { leased && !IS_LIVE -> leave() }
 	:: atomic {
 		leased && !evicted ->
 		evicted = 1;

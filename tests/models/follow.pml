@@ -15,9 +15,8 @@
  * connects those of several machines. fill.pml checks that the module keeps the promises of the belt
  * here: hb_fill_condition(), hb_fill_invalidate(), hb_fill_end(), and hb_is_cleared() of a lease.
  * Left out: expiry and eviction, which only remove.
- *
- * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
+#define WHEN(condition, ...)	if :: condition -> __VA_ARGS__ :: else fi
 #define READERS	2
 #define TRIES	2	/* reads of each reader */
 #define LAST	3	/* the last value of the engine */
@@ -52,10 +51,7 @@ byte seen;		/* the newest value that a reader got from the belt */
 
 inline learn(told)
 {
-	if
-	:: told > known -> known = told
-	:: else
-	fi;
+	WHEN(told > known, known = told);
 	assert(!value || value >= known)
 }
 
@@ -63,21 +59,12 @@ inline learn(told)
 inline clear()
 {
 	value = 0;
-#ifndef BREAK_CLEAR
-	holder = NONE;
-#endif
+	holder = NONE
 }
 
 inline remove()
 {
-#ifdef BREAK_ABSENT
-	if
-	:: value -> holder = NONE
-	:: else
-	fi;
-#else
 	holder = NONE;
-#endif
 	value = 0
 }
 
@@ -88,12 +75,8 @@ inline lose()
 	:: connection?_, _
 	:: empty(connection) -> break
 	od;
-	tracked = 0;
-	pending = 0;
-	busy = 0;
-#ifndef BREAK_LOSS
+	tracked = 0; pending = 0; busy = 0;
 	clear();
-#endif
 	learn(origin);
 	state = LOST
 }
@@ -101,32 +84,16 @@ inline lose()
 /* One message: on_removed(), on_told(). The removal is a step of its own, and may fail once. */
 inline receive()
 {
-	atomic {
-#ifdef BREAK_ORDER
-		if
-		:: connection?kind, told
-		:: connection??PONG, told -> kind = PONG
-		fi;
-#else
-		connection?kind, told;
-#endif
-		busy = kind == INVALIDATION
-	};
+	atomic { connection?kind, told; busy = kind == INVALIDATION };
 	atomic {
 		if
 		:: busy && !failed ->
 			failed = 1;
-#ifndef BREAK_FAILED
 			lose()
-#else
-			learn(told)
-#endif
 		:: busy -> remove(); learn(told)
 		:: !busy -> learn(told)
 		fi;
-		busy = 0;
-		told = 0;
-		kind = 0
+		busy = 0; told = 0; kind = 0
 	}
 }
 
@@ -139,34 +106,20 @@ active proctype follower()
 end:
 	do
 	:: state == FOLLOWING && nempty(connection) -> receive()
-#ifndef BREAK_WATCH
 	/* on_question(), some time after the loss: more messages may have come before */
-	:: atomic {
-		state == FOLLOWING && !tracked -> lose()
-	}
-#endif
+	:: atomic { state == FOLLOWING && !tracked -> lose() }
 	/* on_offline() */
 	:: atomic {
 		state == LOST ->
-#ifndef BREAK_OFFLINE
 		clear();
-#endif
 		learn(origin)
 	}
-	:: atomic {
-		state == LOST ->
-#ifdef BREAK_BEFORE
-		clear();
-#endif
-		state = TRACKED
-	};
+	:: atomic { state == LOST -> state = TRACKED };
 		tracked = 1;
 		/* on_following(): the engine has answered that tracking is on */
 		atomic {
-#if !defined(BREAK_RECONNECT) && !defined(BREAK_BEFORE)
 			clear();
 			learn(origin);
-#endif
 			state = FOLLOWING
 		}
 	od
@@ -192,20 +145,12 @@ end:
 active proctype pinger()
 {
 end:
-	atomic {
-		tracked && nfull(connection) -> connection!PONG, sent
-	}
+	atomic { tracked && nfull(connection) -> connection!PONG, sent }
 }
 
 inline send(new)
 {
-	atomic {
-		if
-		:: pending -> connection!INVALIDATION, new; sent = new
-		:: else
-		fi;
-		pending = 0
-	}
+	atomic { WHEN(pending, connection!INVALIDATION, new; sent = new); pending = 0 }
 }
 
 /* A write takes effect, and then the engine sends its invalidation. */
@@ -213,38 +158,22 @@ active proctype writer()
 {
 	do
 	:: origin < LAST ->
-#ifdef BREAK_EARLY
-		pending = tracked;
-		send(origin + 1);
-		origin++
-#else
-		atomic {
-			origin++;
-			pending = tracked
-		};
+		atomic { origin++; pending = tracked };
 		send(origin)
-#endif
 	:: else -> break
 	od
 }
 
 /* A put with HASHBELT_IF_LEASE */
-#ifdef BREAK_LEASE
-#define HOLDS(task)	1
-#else
 #define HOLDS(task)	(holder == task)
-#endif
 
 inline put_if_lease()
 {
 	atomic {
-		if
-		:: HOLDS(me) ->
+		WHEN(HOLDS(me),
 			assert(fetched >= known);
 			value = fetched;
-			holder = NONE
-		:: else
-		fi;
+			holder = NONE);
 		fetched = 0
 	}
 }
@@ -256,9 +185,6 @@ proctype reader(byte me)
 	do
 	:: tries < TRIES ->
 		tries++;
-#ifdef BREAK_FETCH
-		fetched = origin;
-#endif
 		atomic {
 			/* A reader that finds a fill lease waits. */
 			value || holder == NONE;
@@ -272,14 +198,7 @@ proctype reader(byte me)
 			:: else -> holder = me
 			fi
 		};
-		if
-		:: holder == me ->
-#ifndef BREAK_FETCH
-			fetched = origin;
-#endif
-			put_if_lease()
-		:: else
-		fi
+		WHEN(holder == me, fetched = origin; put_if_lease())
 	:: else -> break
 	od
 }
@@ -288,18 +207,13 @@ proctype reader(byte me)
 active proctype clock()
 {
 	if
-	:: atomic {
-		holder != NONE -> holder = NONE
-	}
+	:: atomic { holder != NONE -> holder = NONE }
 	:: true
 	fi
 }
 
 init {
-	atomic {
-		run reader(0);
-		run reader(1)
-	};
+	atomic { run reader(0); run reader(1) };
 	/* Nothing goes on. */
 	timeout;
 	assert(state == FOLLOWING && !pending && !len(connection));

@@ -8,9 +8,8 @@
  * sleep, wakeups, timers and the clock are not under the lock. The model has no drain: the
  * first waiter must get the lock without the worker. Names are those of belt/wait/lease.c and
  * belt/wait/lock.c.
- *
- * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
+#define WHEN(condition, ...)	if :: condition -> __VA_ARGS__ :: else fi
 #define TASKS	3
 #define NOBODY	255
 #define NEVER	100
@@ -48,10 +47,7 @@ inline wake(task)
 /* Sets the first waiter's timer to the end of the lease or of its wait, whichever is first. */
 inline arm_first()
 {
-	if
-	:: length -> timer[line[0]] = (until[line[0]] < lease -> until[line[0]] : lease)
-	:: else
-	fi
+	WHEN(length, timer[line[0]] = (until[line[0]] < lease -> until[line[0]] : lease))
 }
 
 /* Takes the waiter at a place out of the line. */
@@ -78,13 +74,8 @@ inline grant(task)
 inline leave()
 {
 	owner = NOBODY;
-	if
-	:: length ->
+	WHEN(length,
 		first = line[0];
-#ifdef BREAK_HAND
-		/* The first waiter is only woken, and tries again. */
-		wake(first);
-#else
 		place = 0;
 		leave_line(place);
 		/* Number 17: waiters are served in FIFO order. */
@@ -92,15 +83,8 @@ inline leave()
 		served = ticket[first];
 		grant(first);
 		result[first] = GRANTED;
-#ifndef BREAK_WAKE
 		wake(first);
-#endif
-#ifndef BREAK_ARM
-		arm_first()
-#endif
-#endif
-	:: else
-	fi;
+		arm_first());
 	first = 0;
 	place = 0
 }
@@ -108,10 +92,7 @@ inline leave()
 /* hb_lease_find(): if the lease is over, hands the lock over at once */
 inline find_hold()
 {
-	if
-	:: owner != NOBODY && lease <= clock -> leave()
-	:: else
-	fi
+	WHEN(owner != NOBODY && lease <= clock, leave())
 }
 
 #define AWAKE(task) \
@@ -120,10 +101,8 @@ inline find_hold()
 /* Must hold whenever the shard's lock is released. */
 inline check()
 {
-#ifndef BREAK_HAND
 	/* Number 17: a lock with waiters has an owner. */
 	assert(!length || owner != NOBODY);
-#endif
 	/* The first waiter has a timer not later than the lease, or is awake. */
 	assert(!length || !asleep[line[0]] || state[line[0]] == RUNNING ||
 	       timer[line[0]] <= lease);
@@ -134,16 +113,10 @@ inline check()
 /* waiter_check(), which a waiter calls */
 inline look_around(me)
 {
-	if
-	:: result[me] == WAITING ->
+	WHEN(result[me] == WAITING,
 		find_hold();
 		if
-#ifdef BREAK_RESULT
-		:: result[me] != WAITING && until[me] <= clock -> result[me] = TIMED_OUT
-		:: result[me] != WAITING && until[me] > clock
-#else
 		:: result[me] != WAITING
-#endif
 		:: result[me] == WAITING && until[me] <= clock ->
 			result[me] = TIMED_OUT;
 			place = 0;
@@ -153,18 +126,14 @@ inline look_around(me)
 			od;
 			leave_line(place);
 			place = 0;
-#ifndef BREAK_PASS
 			arm_first()
-#endif
 		:: result[me] == WAITING && until[me] > clock ->
 			/* arm() */
 			if
 			:: line[0] == me && lease < until[me] -> timer[me] = lease
 			:: else -> timer[me] = until[me]
 			fi
-		fi
-	:: else
-	fi
+		fi)
 }
 
 proctype task(byte me)
@@ -190,45 +159,20 @@ proctype task(byte me)
 			ticket[me] = came;
 			line[length] = me;
 			length++
-		fi;
-#ifdef BREAK_HAND
-		assert(!length || owner != NOBODY)
-#endif
+		fi
 	};
 	/* waiter_sleep() */
 	do
 	:: result[me] == IDLE -> break
 	:: result[me] != IDLE ->
-#ifndef BREAK_STATE
 		state[me] = INTERRUPTIBLE;
-#endif
-		atomic {
-			look_around(me);
-			check()
-		};
-		if
-		:: result[me] != WAITING -> break
-		:: else
-		fi;
-#ifdef BREAK_STATE
-		state[me] = INTERRUPTIBLE;
-#endif
+		atomic { look_around(me); check() };
+		WHEN(result[me] != WAITING, break);
 		/* schedule() */
-		atomic {
-			asleep[me] = 1;
-			assert(AWAKE(me))
-		};
-		atomic {
-			state[me] == RUNNING ->
-			asleep[me] = 0
-		}
+		atomic { asleep[me] = 1; assert(AWAKE(me)) };
+		atomic { state[me] == RUNNING -> asleep[me] = 0 }
 	od;
-	atomic {
-		state[me] = RUNNING;
-		timer[me] = NEVER;
-		until[me] = 0;
-		ticket[me] = 0
-	};
+	atomic { state[me] = RUNNING; timer[me] = NEVER; until[me] = 0; ticket[me] = 0 };
 	if
 	:: result[me] == TIMED_OUT ->
 		/* Number 17: a task whose wait timed out does not own the lock. */
@@ -242,9 +186,7 @@ proctype task(byte me)
 			:: lease = AT(clock + 1)
 			:: lease = AT(clock + LEASE)
 			fi;
-#ifndef BREAK_RENEW
 			arm_first();
-#endif
 			check()
 		}
 		:: true
@@ -253,10 +195,7 @@ proctype task(byte me)
 		:: atomic {
 			/* hb_lock_release() */
 			find_hold();
-			if
-			:: owner == me -> leave()
-			:: else
-			fi;
+			WHEN(owner == me, leave());
 			check()
 		}
 		/* or it exits without an unlock */
@@ -295,9 +234,7 @@ init {
 	atomic {
 		do
 		:: i < TASKS ->
-			state[i] = RUNNING;
-			result[i] = IDLE;
-			timer[i] = NEVER;
+			state[i] = RUNNING; result[i] = IDLE; timer[i] = NEVER;
 			i++
 		:: else -> break
 		od;

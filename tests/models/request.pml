@@ -10,10 +10,10 @@
  * belt/wait/request.c, belt/wait/client.c and belt/events/link.c.
  *
  * Memory is freed at once, without a grace period: no step may rely on one.
- *
- * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
 #include "word.pml"
+
+#define WHEN(condition, ...)	if :: condition -> __VA_ARGS__ :: else fi
 
 #define KEYS		2
 #define SHARD		2	/* shard of the request; those of the keys are 0 and 1 */
@@ -49,9 +49,7 @@ byte ended;		/* number of times that the request was completed */
 
 inline acquire(shard)
 {
-	atomic {
-		lock[shard] == 0 -> lock[shard] = 1
-	}
+	atomic { lock[shard] == 0 -> lock[shard] = 1 }
 }
 
 /* Called at each access to the request: it must not be freed. */
@@ -67,31 +65,21 @@ inline drop()
 		look();
 		assert(refs > 0);
 		refs--;
-		if
-		:: refs == 0 ->
+		WHEN(refs == 0,
 			/* No pointer to it is left. */
 			assert(!indexed && !on_wheel && !attached && !in_done && !queued);
 			assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
-			freed = 1
-		:: else
-		fi
+			freed = 1)
 	}
 }
 
 /* hb_node_try_claim() */
 inline try_claim(why, was, won)
 {
-	atomic {
-		look();
-		was = word
-	};
+	atomic { look(); was = word };
 	do
-#ifndef BREAK_TEST
 	:: IS_CLAIMED(was) -> won = 0; break
 	:: !IS_CLAIMED(was) ->
-#else
-	::
-#endif
 		atomic {
 			look();
 			if
@@ -99,20 +87,14 @@ inline try_claim(why, was, won)
 			:: else -> was = word; won = 0
 			fi
 		};
-		if
-		:: won -> break
-		:: else
-		fi
+		WHEN(won, break)
 	od
 }
 
 /* hb_node_claim_due() */
 inline claim_due(was, won)
 {
-	atomic {
-		look();
-		was = word
-	};
+	atomic { look(); was = word };
 	do
 	:: !IS_DUE(was, clock) -> won = 0; break
 	:: IS_DUE(was, clock) ->
@@ -123,10 +105,7 @@ inline claim_due(was, won)
 			:: else -> was = word; won = 0
 			fi
 		};
-		if
-		:: won -> break
-		:: else
-		fi
+		WHEN(won, break)
 	od
 }
 
@@ -138,24 +117,15 @@ inline detach()
 		assert(IS_CLAIMED(word));
 		assert(indexed);
 		assert(holder_refs > 0);
-		on_wheel = 0;
-		indexed = 0;
-		attached = 0;
-		done = 1;
+		on_wheel = 0; indexed = 0; attached = 0; done = 1;
 		ended++;
 		/* Number 19: a request is completed once. */
 		assert(ended == 1);
-#ifndef BREAK_WATCHED
 		refs++;
-#endif
 		if
 		:: REASON_OF(word) == RELEASED -> drop()
-#ifdef BREAK_GONE
-		:: else -> told++; queued = 1
-#else
 		:: REASON_OF(word) != RELEASED && !gone -> told++; queued = 1
 		:: REASON_OF(word) != RELEASED && gone -> dropped++; drop()
-#endif
 		fi;
 		holder_refs--
 	}
@@ -165,19 +135,14 @@ inline unwatch(key)
 {
 	atomic {
 		!lock[key] -> look();
-		if
-		:: watch[key] == AT_POINT -> watch[key] = NOWHERE
-		:: else
-		fi
+		WHEN(watch[key] == AT_POINT, watch[key] = NOWHERE)
 	}
 }
 
 inline settle()
 {
-#ifndef BREAK_UNWATCH
 	unwatch(0);
 	unwatch(1);
-#endif
 	atomic {
 		/* Number 19: it is in no list when the call that completed it returns. */
 		assert(watch[0] == NOWHERE && watch[1] == NOWHERE);
@@ -190,20 +155,10 @@ inline finish(flag)
 {
 	atomic {
 		!lock[SHARD] -> look();
-		if
-		:: !done -> detach()
-		:: else
-		fi;
-#ifdef BREAK_LINKING
-		flag = 0
-#else
+		WHEN(!done, detach());
 		flag = linking
-#endif
 	};
-	if
-	:: !flag -> settle()
-	:: else
-	fi
+	WHEN(!flag, settle())
 }
 
 /* hb_request_add() */
@@ -215,26 +170,17 @@ proctype register()
 	/* request_insert(), with hb_shard_insert(); hb_attach() is under the client's lock */
 	acquire(SHARD);
 	linking = 1;
-#ifndef BREAK_UNSET
 	word = DEADLINE;
-#endif
 	atomic {
 		if
-#ifdef BREAK_ATTACH
-		:: true ->
-#else
 		:: gone -> err = 1
 		:: else ->
-#endif
 			/* Number 18: no request is attached to a client that has closed. */
 			assert(!closed);
 			attached = 1;
 			holder_refs++
 		fi
 	};
-#ifdef BREAK_UNSET
-	word = DEADLINE;
-#endif
 	if
 	:: !err -> atomic {
 		indexed = 1;
@@ -251,46 +197,26 @@ proctype register()
 		:: key < KEYS && !err ->
 			if
 			:: err = 1
-			:: atomic {
-				!lock[key] -> look();
-				watch[key] = AT_POINT
-			}
+			:: atomic { !lock[key] -> look(); watch[key] = AT_POINT }
 			fi;
 			key++
 		:: else -> break
 		od;
-		if
-		:: err ->
+		WHEN(err,
 			try_claim(RELEASED, was, won);
 			if
 			:: won -> finish(flag)
 			:: else -> err = 0
-			fi
-		:: else
-		fi;
+			fi);
 		registered = !err;
 		/* request_arm() */
 		atomic {
 			!lock[SHARD] -> look();
 			linking = 0;
-#ifdef BREAK_DONE
-			flag = 0;
-#else
 			flag = done;
-#endif
-			if
-#ifdef BREAK_RECHECK
-			:: true -> on_wheel = 1
-#else
-			:: !IS_CLAIMED(word) -> on_wheel = 1
-			:: else
-#endif
-			fi
+			WHEN(!IS_CLAIMED(word), on_wheel = 1)
 		};
-		if
-		:: flag -> settle()
-		:: else
-		fi
+		WHEN(flag, settle())
 	fi
 }
 
@@ -308,39 +234,22 @@ proctype put(byte key)
 		watch[key] = NOWHERE
 	};
 		claim_due(was, won);
-		if
-		:: !won -> try_claim(REPLACED, was, won)
-		:: else
-		fi;
-		if
-		:: won -> watch[key] = CLAIMED
-		:: else
-		fi
+		WHEN(!won, try_claim(REPLACED, was, won));
+		WHEN(won, watch[key] = CLAIMED)
 	:: else
 	fi;
 	lock[key] = 0;
-	if
-	:: won ->
+	WHEN(won,
 		/* hb_requests_finish() */
-		atomic {
-			look();
-			watch[key] = NOWHERE
-		};
-		finish(flag)
-	:: else
-	fi
+		atomic { look(); watch[key] = NOWHERE };
+		finish(flag))
 }
 
 /* request_leave(), under the lock of the request's shard */
 inline leave()
 {
 	detach();
-	atomic {
-		if
-		:: !linking -> in_done = 1
-		:: else
-		fi
-	}
+	atomic { WHEN(!linking, in_done = 1) }
 }
 
 /* The drain, the sweep after a clear, and hb_requests_step(). */
@@ -352,33 +261,19 @@ proctype worker()
 	do
 	:: on_wheel && clock >= DEADLINE ->
 		acquire(SHARD);
-		if
-		:: on_wheel ->
+		WHEN(on_wheel,
 			claim_due(was, won);
-			if
-			:: won -> leave()
-			:: else
-			fi
-		:: else
-		fi;
+			WHEN(won, leave()));
 		lock[SHARD] = 0
 	:: !cleared ->
 		cleared = 1;
 		acquire(SHARD);
-		if
-		:: indexed ->
+		WHEN(indexed,
 			try_claim(CLEARED, was, won);
-			if
-			:: won -> leave()
-			:: else
-			fi
-		:: else
-		fi;
+			WHEN(won, leave()));
 		lock[SHARD] = 0
 	:: in_done ->
-		atomic {
-			!lock[SHARD] -> in_done = 0
-		};
+		atomic { !lock[SHARD] -> in_done = 0 };
 		settle()
 	:: timeout -> break
 	od
@@ -390,33 +285,12 @@ proctype cancel()
 	byte was;
 	bit won, flag, found;
 
-	atomic {
-		!lock[SHARD] ->
-		if
-		:: indexed ->
-			found = 1;
-#ifndef BREAK_REF
-			refs++
-#endif
-		:: else
-		fi
-	};
-	if
-	:: found ->
+	atomic { !lock[SHARD] -> WHEN(indexed, found = 1; refs++) };
+	WHEN(found,
 		claim_due(was, won);
-		if
-		:: !won -> try_claim(RELEASED, was, won)
-		:: else
-		fi;
-		if
-		:: won -> finish(flag)
-		:: else
-		fi;
-#ifndef BREAK_REF
-		drop()
-#endif
-	:: else
-	fi
+		WHEN(!won, try_claim(RELEASED, was, won));
+		WHEN(won, finish(flag));
+		drop())
 }
 
 /* The reader of the events, and then hb_client_close(). */
@@ -426,19 +300,10 @@ proctype holder()
 	bit won, flag;
 
 	if
-	:: atomic {
-		queued -> queued = 0;
-		drop()
-	}
+	:: atomic { queued -> queued = 0; drop() }
 	:: true
 	fi;
-	atomic {
-		gone = 1;
-		if
-		:: queued -> queued = 0; drop()
-		:: else
-		fi
-	};
+	atomic { gone = 1; WHEN(queued, queued = 0; drop()) };
 	do
 	:: atomic {
 		/* next_bound(); if the request is claimed, close tries again until it is detached. */
@@ -447,18 +312,12 @@ proctype holder()
 		refs++
 	};
 		try_claim(RELEASED, was, won);
-		if
-		:: won -> finish(flag)
-		:: else
-		fi;
+		WHEN(won, finish(flag));
 		drop()
 	:: !attached -> break
 	od;
 	closed = 1;
-	atomic {
-		assert(holder_refs > 0);
-		holder_refs--
-	}
+	atomic { assert(holder_refs > 0); holder_refs-- }
 }
 
 proctype ticking()

@@ -8,15 +8,11 @@
 # A model is written by hand after the code. So each function that it copies must be unchanged
 # since the model was last compared with it: see review.sh.
 #
-# The search must find no error in any state of a model, and an error with each -DBREAK_...
-# Then this prints the steps to the error:
-#
-#	spin -t -p -DBREAK_... tests/models/MODEL.pml
-#
-# with the trail in .cache/build/models. A case takes seconds, and up to 1 GB of memory. A
-# search always has the same outcome. tests/cache.sh keeps it for all clones, and the search
-# runs again only when the model, its flags, spin, the compiler or search() has changed. A
-# cached outcome is checked like a new one.
+# The search must find no error in any state of a model, and an error after each edit that breaks
+# it. .cache/build/models/CASE has the edited model and the trail of the error (docs/races.md).
+# A case takes seconds, and up to 1 GB of memory. A search always has the same outcome.
+# tests/cache.sh keeps it for all clones, and the search runs again only when the model, its
+# flags, spin, the compiler or search() has changed. A cached outcome is checked like a new one.
 set -u
 unset CDPATH
 
@@ -44,12 +40,12 @@ fingerprint() {
 	} | sha256sum | cut -c 1-32
 }
 
-# search DIRECTORY SOURCE FLAG... - search all states; leaves a log in the directory, and a
-# trail of the first error.
+# search SOURCE FLAG... - search all states; leaves a log in the directory of the source, and a trail of the
+# first error.
 search() {
-	cp "$here/word.pml" "$2" "$1" && cd "$1" || return
-	source=$(basename "$2")
-	shift 2
+	cp "$here/word.pml" "${1%/*}" && cd "${1%/*}" || return
+	source=${1##*/}
+	shift
 	spin -a "$@" "$source" || return
 	gcc -w -O1 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=1000 -o pan pan.c || return
 	prlimit --cpu="$limit" ./pan -m100000 "-c$errors"
@@ -57,23 +53,24 @@ search() {
 	rm -f pan pan.?
 }
 
-# outcome NAME MODEL FLAG... - put the outcome of a search into $out/NAME, from the cache or by
-# a new search. A search that came to its end is cached; a rename makes that atomic.
+# outcome NAME EDIT FLAG... - put the outcome of a search of the model, edited by sed, into $out/NAME, from the
+# cache or by a new search. A search that came to its end is cached; a rename makes that atomic.
 outcome() {
 	work=$out/$1
-	model_source=$here/$2.pml
-	shift 2
-	key=$(fingerprint "$model_source" "$@")
+	log=$work/log
 	rm -rf "$work"
 	mkdir -p "$work"
+	sed "$2" "$here/$model.pml" >"$work/$model.pml"
+	shift 2
+	key=$(fingerprint "$work/$model.pml" "$@")
 	if [ -d "$store/$key" ]; then
 		kept=$((kept + 1))
 		touch "$store/$key"
 		cp "$store/$key"/* "$work"
 		return
 	fi
-	(search "$work" "$model_source" "$@") >"$work/log" 2>&1
-	grep -qx 'status 0' "$work/log" || return
+	(search "$work/$model.pml" "$@") >"$log" 2>&1
+	grep -qx 'status 0' "$log" || return
 	rm -rf "$store/$key.$$"
 	cp -r "$work" "$store/$key.$$"
 	# Another clone may have cached it first.
@@ -82,49 +79,51 @@ outcome() {
 	find "$store" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
 }
 
-# ended LOG - true if the search came to its end, and met no limit.
+# ended - true if the search came to its end, and met no limit.
 ended() {
-	grep -qx 'status 0' "$1" &&
-		! grep -Eq 'Search not completed|out of memory|too small' "$1"
+	grep -qx 'status 0' "$log" &&
+		! grep -Eq 'Search not completed|out of memory|too small' "$log"
 }
 
-# good NAME MODEL DESCRIPTION FLAG... - a test: the search finds no error in any state.
+# good NAME DESCRIPTION FLAG... - a test: the search finds no error in any state.
 good() {
-	log=$out/$1/log
-	name=$1 model=$2 what=$3
-	shift 3
-	outcome "$name" "$model" "$@"
-	ended "$log" && grep -q 'errors: 0$' "$log"
-	result $? "$model: $what" "$log"
+	name=$1 what=$2
+	shift 2
+	outcome "$model-$name" '' "$@"
+	ended && grep -q 'errors: 0$' "$log"
+	result $? "$model: no error with $what" "$log"
 }
 
-# found LOG ERROR - true if the errors that pan printed include ERROR.
+# found ERROR - true if the errors that pan printed include ERROR, in the model that the edit has changed.
 found() {
-	grep -E '^pan:[0-9]+: (assertion violated|invalid end state)' "$1" | grep -Fq -- "$2"
+	grep -E '^pan:[0-9]+: (assertion violated|invalid end state)' "$log" | grep -Fq -- "$1" &&
+		! cmp -s "$here/$model.pml" "$work/$model.pml"
 }
 
-# bad FLAG ERROR MODEL DESCRIPTION FLAG... - a test: with FLAG the search finds an assertion that
-# fails, or a state without an exit, and ERROR is the first one it finds.
+# bad NAME ERROR EDIT DESCRIPTION FLAG... - a test: in the edited model the search finds an assertion that fails,
+# or a state without an exit, and ERROR is the first one it finds.
 bad() {
-	log=$out/$1/log
-	name=$1 error=$2 model=$3 what=$4
+	name=$1 error=$2 edit=$3 what=$4
 	shift 4
-	outcome "$name" "$model" "-D$name" "$@"
-	grep -q 'errors: 1$' "$log" && found "$log" "$error" &&
-		[ -s "$out/$name/$model.pml.trail" ]
-	result $? "$model: $what" "$log"
+	outcome "$model-$name" "$edit" "$@"
+	grep -q 'errors: 1$' "$log" && found "$error" && [ -s "$work/$model.pml.trail" ]
+	result $? "$model: error found if $what" "$log"
 }
 
-# also FLAG ERROR MODEL DESCRIPTION FLAG... - a test: with FLAG, ERROR is among all errors.
+# also NAME ERROR EDIT DESCRIPTION FLAG... - a test: in the edited model, ERROR is among all errors.
 also() {
-	log=$out/$1-all/log
-	name=$1 error=$2 model=$3 what=$4
+	name=$1 error=$2 edit=$3 what=$4
 	shift 4
 	errors=0
-	outcome "$name-all" "$model" "-D$name" "$@"
+	outcome "$model-$name-all" "$edit" "$@"
 	errors=1
-	ended "$log" && found "$log" "$error"
-	result $? "$model: $what" "$log"
+	ended && found "$error"
+	result $? "$model: error found if $what" "$log"
+}
+
+# inside NAME - print the address of a definition in a model, for an edit.
+inside() {
+	echo "/^\(inline\|proctype\|active proctype\) $1/,/^}/"
 }
 
 entry() {
@@ -132,163 +131,152 @@ entry() {
 	two="-DREADERS=2 -DWRITES=1 -DTICKS=2"
 	one="-DREADERS=1 -DWRITES=2 -DTICKS=3"
 	refreshed="-DREFRESHES $two"
+	late="if :: expired \& ~handled \& 1 -> handle(0) :: expired \& ~handled \& 2 -> handle(1)"
+	late="$late :: expired \& ~handled \& 4 -> handle(2) :: else fi"
+	seal="$(inside seal)s/exchange(.*);/ok = 1;/"
 	# shellcheck disable=SC2086 # lists of flags, split on purpose
 	{
-		good entry-readers entry "no error with two readers and one write" $two
-		good entry-writes entry "no error with one reader and two writes" $one
-		good entry-refresh-readers entry \
-			"no error with two readers, of which one refreshes, and one write" $refreshed
-		good entry-refresh-writes entry \
-			"no error with one reader that may refresh, and two writes" \
-			-DREFRESHES $one
-		good entry-reinsert-writes entry \
-			"no error with one reader, two writes and reinserted entries" \
-			-DREINSERT $one
-		good entry-reinsert-readers entry \
-			"no error with two readers, of which one refreshes, and reinserted entries" \
-			-DREINSERT $refreshed
-		bad BREAK_SEAL 'told&(1<<old)' entry \
-			"error found if a reader does not seal: a put replaces a missed entry" $two
-		also BREAK_SEAL 'told&(1<<entry)' entry \
-			"error found if a reader does not seal: a missed entry is refreshed" \
-			$refreshed
-		bad BREAK_STORE 'promised[1]<=clock' entry \
-			"error found if a refresh stores without comparing" $refreshed
-		bad BREAK_DRAIN 'promised[1]<=clock' entry \
-			"error found if the drain stores without comparing" $refreshed
-		bad BREAK_COMPARE '>now)||(result>now)' entry \
-			"error found if a reader does not compare the deadline" $two
-		bad BREAK_LOOK '(absent&' entry \
-			"error found if a reader takes a replaced entry for a miss" $two
-		bad BREAK_ORDER '(entry!=255)' entry \
-			"error found if a put claims the old entry before it links the new one" $two
-		bad BREAK_KEEP '>=promised[old]' entry \
-			"error found if a put that keeps the time loses a refresh" \
-			-DREFRESHES $one
-		bad BREAK_SHORTEN '&120)>clock)' entry \
-			"error found if an entry with an earlier deadline stays in its bucket" $one
-		bad BREAK_LATE 'expired& ~(handled)' entry \
-			"error found if the handler runs after the lock is released" $one
-		bad BREAK_FIND_LIVE '&120)>now)' entry \
-			"error found if a writer does not check the deadline of the old entry" $one
-		bad BREAK_REFUSE 'told&(1<<old)' entry \
-			"error found if a put replaces a sealed entry" $two
-		bad BREAK_RENEW 'told&(1<<old)' entry \
-			"error found if a put overwrites a sealed entry" $two
-		bad BREAK_SOONER '&120)>clock)' entry \
-			"error found if an overwritten entry stays in its bucket for an earlier deadline" \
-			$one
-		bad BREAK_BUSY '(other)' entry \
-			"error found if an entry keeps its version while a put overwrites it" $two
-		bad BREAK_UNCHANGED '(other)' entry \
-			"error found if a reader does not look at the version again" $two
-		bad BREAK_POLICY '(stamp[entry]==seen)' entry \
-			"error found if a reader asks whether gets refresh after it looked at the version" \
-			$one
-		bad BREAK_WAIT '(absent&' entry \
-			"error found if a reader takes an entry without a version for a cleared one" $two
+		good readers "two readers and one write" $two
+		good writes "one reader and two writes" $one
+		good refresh-readers "two readers, of which one refreshes, and one write" $refreshed
+		good refresh-writes "one reader that may refresh, and two writes" -DREFRESHES $one
+		good reinsert-writes "one reader, two writes and reinserted entries" -DREINSERT $one
+		good reinsert-readers "two readers, of which one refreshes, and reinserted entries" -DREINSERT $refreshed
+		bad seal 'told&(1<<old)' "$seal" "a reader does not seal: a put replaces a missed entry" $two
+		also seal 'told&(1<<entry)' "$seal" "a reader does not seal: a missed entry is refreshed" $refreshed
+		bad store 'promised[1]<=clock' "$(inside move)s/:: word\[node\] == was/:: true/" \
+			"a refresh stores without comparing" $refreshed
+		bad drain 'promised[1]<=clock' \
+			"$(inside claim_due)s/exch.*;/atomic { word[node] = AS_CLAIMED(was, EXPIRED); ok = 1; note() };/" \
+			"the drain stores without comparing" $refreshed
+		bad compare '>now)||(result>now)' "$(inside reader)s/seal(entry, is, done);/goto found;/" \
+			"a reader does not compare the deadline" $two
+		bad look '(absent&' "$(inside reader)s/entry = behind\[entry\];/goto miss;/" \
+			"a reader takes a replaced entry for a miss" $two
+		bad order '(entry!=255)' \
+			"$(inside replace){/behind\[old\] = entry/d; s/supersede.*/& behind[old] = entry;/}" \
+			"a put claims the old entry before it links the new one" $two
+		bad keep '>=promised[old]' '/WHEN(keep, /d' "a put that keeps the time loses a refresh" -DREFRESHES $one
+		bad shorten '&120)>clock)' "$(inside shorten){/bucket/d}" \
+			"an entry with an earlier deadline stays in its bucket" $one
+		bad late 'expired& ~(handled)' \
+			"$(inside 'expire('){/handle(/d}; $(inside release_lock)s/now = 0/$late; &/" \
+			"the handler runs after the lock is released" $one
+		bad find-live '&120)>now)' "$(inside find_live)s/claim_due(.*);/ok = 0;/" \
+			"a writer does not check the deadline of the old entry" $one
+		bad refuse 'told&(1<<old)' "$(inside supersede){/:: was & HB_SEALED/d}" "a put replaces a sealed entry" $two
+		bad renew 'told&(1<<old)' "$(inside renew)s/:: was & HB_SEALED/:: false/" \
+			"a put overwrites a sealed entry" $two
+		bad sooner '&120)>clock)' "$(inside renew){/WHEN(was > /d}" \
+			"an overwritten entry stays in its bucket for an earlier deadline" $one
+		bad busy '(other)' '/stamp\[old\] = 0;/d' "an entry keeps its version while a put overwrites it" $two
+		bad unchanged '(other)' '/WHEN(stamp\[entry\] != seen/d' \
+			"a reader does not look at the version again" $two
+		bad policy '(stamp[entry]==seen)' \
+			"$(inside reader){/wants_refresh();/d; s/WHEN(stamp.*/& wants_refresh();/}" \
+			"a reader asks whether gets refresh after it looked at the version" $one
+		bad wait '(absent&' 's/stamp\[entry\] != 0 -> seen/seen/' \
+			"a reader takes an entry without a version for a cleared one" $two
 	}
 }
 
 request() {
 	reviewed request
-	good request request \
-		"no error with puts, timeout, clear, cancel and close while registering"
-	bad BREAK_TEST '!(freed)' request \
-		"error found if a request is claimed without a test for an earlier claim"
-	bad BREAK_LINKING '!(freed)' request \
-		"error found if a request is finished while its watches are being linked"
-	bad BREAK_DONE '(refs==0)&&freed' request \
-		"error found if the task that links a request does not check that it was completed"
-	bad BREAK_RECHECK '!(on_wheel))&& !(attached))' request \
-		"error found if a claimed request is put on the wheel"
-	bad BREAK_UNWATCH '(watch[0]==0)' request \
-		"error found if the watches of a completed request stay in their lists"
-	bad BREAK_REF '!(freed)' request "error found if a cancel holds no reference"
-	bad BREAK_WATCHED '!(freed)' request \
-		"error found if no reference keeps a request until its watches are unlinked"
-	bad BREAK_GONE '!(queued)' request \
-		"error found if a completion is queued for a client that has closed"
-	bad BREAK_UNSET '(word>=128)' request \
-		"error found if a request is attached before its deadline is set"
-	bad BREAK_ATTACH '!(closed)' request \
-		"error found if a request is attached to a client that has closed"
+	good all "puts, timeout, clear, cancel and close while registering"
+	bad test '!(freed)' "$(inside try_claim){/:: IS_CLAIMED/d; s/:: !IS_CLAIMED(was) ->/::/}" \
+		"a request is claimed without a test for an earlier claim"
+	bad linking '!(freed)' 's/flag = linking/flag = 0/' \
+		"a request is finished while its watches are being linked"
+	bad settle '(refs==0)&&freed' 's/flag = done/flag = 0/' \
+		"the task that links a request does not check that it was completed"
+	bad recheck '!(on_wheel))&& !(attached))' 's/WHEN(!IS_CLAIMED(word), on_wheel = 1)/on_wheel = 1/' \
+		"a claimed request is put on the wheel"
+	bad unwatch '(watch[0]==0)' '/^	unwatch([01]);/d' "the watches of a completed request stay in their lists"
+	bad ref '!(freed)' "$(inside cancel)s/refs++\|drop()/skip/" "a cancel holds no reference"
+	bad watched '!(freed)' "$(inside detach){/^		refs++/d}" \
+		"no reference keeps a request until its watches are unlinked"
+	bad gone '!(queued)' 's/RELEASED && !gone/RELEASED/; /RELEASED && gone/d' \
+		"a completion is queued for a client that has closed"
+	bad unset '(word>=128)' '/^	word = DEADLINE;/d; s/:: !err -> atomic/:: !err -> word = DEADLINE; atomic/' \
+		"a request is attached before its deadline is set"
+	bad attach '!(closed)' 's/:: gone -> err = 1/:: false/' "a request is attached to a client that has closed"
 }
 
 queue() {
 	reviewed queue
-	good queue queue "no error with unlock, lease, renewal, timeouts and sleep of three tasks"
-	bad BREAK_STATE 'invalid end state' queue \
-		"error found if a waiter sets its state to sleep after it has checked"
-	bad BREAK_WAKE 'asleep[me]' queue "error found if the new owner of a lock is not woken"
-	bad BREAK_ARM 'timer[line[0]]<=lease' queue \
-		"error found if a hand-over sets no timer for the next waiter"
-	bad BREAK_PASS 'timer[line[0]]<=lease' queue \
-		"error found if a waiter that times out sets no timer for the next one"
-	bad BREAK_RENEW 'timer[line[0]]<=lease' queue \
-		"error found if a renewal sets no timer for the first waiter"
-	bad BREAK_HAND '!(length)' queue \
-		"error found if an unlock only wakes the first waiter, which tries again"
-	bad BREAK_RESULT '(owner!=me)' queue \
-		"error found if a waiter times out without a check that it owns the lock"
+	good all "unlock, lease, renewal, timeouts and sleep of three tasks"
+	bad state 'invalid end state' \
+		'/state\[me\] = INTERRUPTIBLE/d; s/WHEN(result\[me\] != WAITING, break);/& state[me] = INTERRUPTIBLE;/' \
+		"a waiter sets its state to sleep after it has checked"
+	bad wake 'asleep[me]' "$(inside 'leave('){/wake(/d}" "the new owner of a lock is not woken"
+	bad arm 'timer[line[0]]<=lease' "$(inside 'leave(')s/arm_first()/skip/" \
+		"a hand-over sets no timer for the next waiter"
+	bad pass 'timer[line[0]]<=lease' "$(inside look_around)s/arm_first()/skip/" \
+		"a waiter that times out sets no timer for the next one"
+	bad renew 'timer[line[0]]<=lease' "$(inside task)s/arm_first()/skip/" \
+		"a renewal sets no timer for the first waiter"
+	bad hand '!(length)' "$(inside 'leave('){/place = 0;$/,/GRANTED/d; s/arm_first()/skip/}" \
+		"an unlock only wakes the first waiter, which tries again"
+	bad result '(owner!=me)' "$(inside look_around)s/:: result.me. != WAITING$/& \&\& until[me] > clock\n:: result[me] != WAITING \&\& until[me] <= clock -> result[me] = TIMED_OUT/" \
+		"a waiter times out without a check that it owns the lock"
 }
 
 fill() {
 	reviewed fill
-	good fill fill "no error with two callers, a writer, a clock, evictions and every end of a lease"
-	bad BREAK_REMOVE '(fetched>returned)' fill \
-		"error found if a remove of a key without an entry does not end its fill lease"
-	bad BREAK_EXPIRE '(fetched>returned)' fill \
-		"error found if an expire does not end the fill lease"
-	bad BREAK_AHEAD '(fetched>returned)' fill \
-		"error found if a remove of a key with an entry does not end its fill lease"
-	bad BREAK_SECTION '(value>returned)' fill \
-		"error found if a remove ends the fill lease after its critical section"
-	bad BREAK_PUT '(fetched>returned)' fill \
-		"error found if a put of another task does not end the fill lease"
-	bad BREAK_CLEAR '!(ended[me])' fill "error found if a clear does not reach the fill lease"
-	bad BREAK_OVER '!(ended[me])' fill \
-		"error found if a put is accepted whose fill lease is over"
-	bad BREAK_TOKEN '!(ended[me])' fill \
-		"error found if a put does not compare the token of the fill lease"
-	bad BREAK_SAME '!(ended[me])' fill \
-		"error found if a fill lease that is handed over keeps its token"
-	bad BREAK_FAILED '!(ended[me])' fill \
-		"error found if a put is accepted whose fill has failed"
-	bad BREAK_CHECK '!(ended[me])' fill \
-		"error found if a put looks for its fill lease before the critical section"
-	bad BREAK_RENEW '!(ended[me])' fill "error found if a fill lease that is over is renewed"
-	bad BREAK_LINE '!(putting)' fill \
-		"error found if a put leaves the waiters in the line: it hands the fill lease over"
-	bad BREAK_TELL '!(length)' fill \
-		"error found if a failure leaves the waiters in the line"
-	bad BREAK_HAND 'invalid end state' fill \
-		"error found if the first waiter gets no fill lease when one ends"
+	good all "two callers, a writer, a clock, evictions and every end of a lease"
+	bad remove '(fetched>returned)' "$(inside invalidate)s/(leased,/(leased \&\& held,/" \
+		"a remove of a key without an entry does not end its fill lease"
+	bad ahead '(fetched>returned)' "$(inside invalidate)s/(leased,/(leased \&\& !held,/" \
+		"a remove of a key with an entry does not end its fill lease"
+	bad section '(value>returned)' "$(inside invalidate)s/value = 0;/& }; atomic {/" \
+		"a remove ends the fill lease after its critical section"
+	bad put '(fetched>returned)' "$(inside store)s/(leased,/(leased \&\& holder == me,/" \
+		"a put of another task does not end the fill lease"
+	bad clear '!(ended[me])' '/define IS_LIVE/s/ && !cleared//' "a clear does not reach the fill lease"
+	bad over '!(ended[me])' '/define HOLDS/s/IS_LIVE/leased \&\& !cleared/' \
+		"a put is accepted whose fill lease is over"
+	bad token '!(ended[me])' '/define IS_OWN/s/(token.*/1/' "a put does not compare the token of the fill lease"
+	bad same '!(ended[me])' 's/^	token = versions;/token = (token -> token : versions);/; s/; token = 0//' \
+		"a fill lease has the token of the one before"
+	bad failed '!(ended[me])' '/define HOLDS/s/ && !failed//' "a put is accepted whose fill has failed"
+	bad check '!(ended[me])' "$(inside put_if_lease)s/held = HOLDS(me);/& }; atomic {/" \
+		"a put looks for its fill lease before the critical section"
+	bad renew '!(ended[me])' "$(inside renew){/find();/d; s/HOLDS(me)/IS_OWN(me) \&\& !cleared \&\& !failed/}" \
+		"a fill lease that is over is renewed"
+	bad line '!(putting)' "$(inside store){/tell_waiters();/d}" \
+		"a put leaves the waiters in the line: it hands the fill lease over"
+	bad tell '!(length)' "$(inside fail){/tell_waiters();/d}" "a failure leaves the waiters in the line"
+	bad hand 'invalid end state' "$(inside leave)s/WHEN(length/WHEN(false/" \
+		"the first waiter gets no fill lease when one ends"
 }
 
 follow() {
 	reviewed follow
-	good follow follow "no error with two readers, two writes, and a connection that breaks twice"
-	bad BREAK_LEASE '(fetched>=known)' follow "error found if a put does not need the fill lease"
-	bad BREAK_ABSENT '(fetched>=known)' follow \
-		"error found if a removal of an absent key does not end its fill lease"
-	bad BREAK_CLEAR '(fetched>=known)' follow "error found if a clear ends no fill lease"
-	bad BREAK_FETCH '(fetched>=known)' follow \
-		"error found if a reader fetches before it has the fill lease"
-	bad BREAK_EARLY '(value==origin)' follow \
-		"error found if an invalidation is sent before its write takes effect"
-	bad BREAK_ORDER '(value>=known)' follow \
-		"error found if the answer to a ping overtakes an invalidation"
-	bad BREAK_LOSS '(value>=known)' follow "error found if a loss does not clear the belt"
-	bad BREAK_OFFLINE '(value>=known)' follow \
-		"error found if nothing clears the belt while the connection is lost"
-	bad BREAK_RECONNECT '(value==origin)' follow \
-		"error found if nothing clears the belt after the connection is back"
-	bad BREAK_BEFORE '(value==origin)' follow \
-		"error found if the belt is cleared before tracking is on"
-	bad BREAK_WATCH '(value==origin)' follow \
-		"error found if the loss of the connection with the invalidations is not noticed"
-	bad BREAK_FAILED '(value>=known)' follow "error found if a removal fails, and nothing clears the belt"
+	good all "two readers, two writes, and a connection that breaks twice"
+	bad lease '(fetched>=known)' '/define HOLDS/s/(holder.*/1/' "a put does not need the fill lease"
+	bad absent '(fetched>=known)' "$(inside remove)s/holder = NONE/WHEN(value, &)/" \
+		"a removal of an absent key does not end its fill lease"
+	bad clear '(fetched>=known)' "$(inside clear){/holder = NONE/d}" "a clear ends no fill lease"
+	bad fetch '(fetched>=known)' \
+		"$(inside reader){s/tries++;/& fetched = origin;/; s/== me, fetched = origin;/== me,/}" \
+		"a reader fetches before it has the fill lease"
+	bad early '(value==origin)' 's/{ origin++; pending = tracked }/{ pending = tracked }/
+		s/send(origin)/send(origin + 1); origin++/' "an invalidation is sent before its write takes effect"
+	bad order '(value>=known)' \
+		's/{ connection?kind, told;/{ if :: connection?kind, told :: connection??PONG, told -> kind = PONG fi;/' \
+		"the answer to a ping overtakes an invalidation"
+	bad loss '(value>=known)' "$(inside lose){/clear();/d}" "a loss does not clear the belt"
+	bad offline '(value>=known)' '/on_offline/,/learn/{/clear();/d}' \
+		"nothing clears the belt while the connection is lost"
+	bad reconnect '(value==origin)' '/on_following/,/learn/{/clear();\|learn/d}' \
+		"nothing clears the belt after the connection is back"
+	bad before '(value==origin)' \
+		'/on_following/,/learn/{/clear();\|learn/d}; s/LOST -> state = TRACKED/LOST -> clear(); state = TRACKED/' \
+		"the belt is cleared before tracking is on"
+	bad watch '(value==origin)' '/!tracked -> lose()/d' \
+		"the loss of the connection with the invalidations is not noticed"
+	bad failed '(value>=known)' "$(inside receive)s/lose()/learn(told)/" \
+		"a removal fails, and nothing clears the belt"
 }
 
 window() {
@@ -302,75 +290,57 @@ window() {
 	closed="-DSETS=1 -DMOVES=1 -DTICKS=2"
 	empty="-DEMPTY -DSETS=1 -DWRITES=1 -DFILLS=2"
 	leases="-DLEASES=1 -DWRITES=1 -DFILLS=1"
+	live="$(inside filler){s/which = (.*/skip/; s/deadline));/end));/}"
+	dead="$(inside clock_leave){/clock = clock + shown/d}"
 	# shellcheck disable=SC2086 # lists of flags, split on purpose
 	{
-		good window-changes window "no error with two writes and a fill" $changes
-		good window-others window \
-			"no error with a write, two fills with the key, and one with another" $others
-		good window-times window "no error with a write, a fill, and three ticks" $times
-		good window-moves window "no error with three moves of belt time" $moves
-		good window-moved window "no error with a write, and two moves of belt time" \
-			-DMOVES=2 -DWRITES=1 -DTICKS=2
-		good window-policies window \
-			"no error with a write, and two changes of settings" $policies
-		good window-refreshes window \
-			"no error with a fill, a refresh, and two changes of settings" $refreshes
-		good window-closed window \
-			"no error with a move of belt time while the window is closed" $closed
-		good window-empty window \
-			"no error with a slot that is empty at first, and a window that is closed" $empty
-		good window-leases window "no error with a write, a fill and a fill lease" $leases
-		bad BREAK_CLAIM 'seen<=4' window \
-			"error found if the slot is emptied after the entry is claimed" $changes
-		bad BREAK_ODD '(copy==seen)' window \
-			"error found if the sequence is not odd while the slot changes" $others
-		bad BREAK_PARITY '(copy==seen)' window \
-			"error found if a reader goes on after it has loaded an odd sequence" $others
-		bad BREAK_SECOND '(copy==seen)' window \
-			"error found if a reader does not load the sequence again" $others
-		bad BREAK_RESTART '(copy==seen)' window \
-			"error found if the sequence starts again with each fill" $others
-		bad BREAK_LOCK 'seen<=4' window \
-			"error found if a fill does not take the lock of the shard" $changes
-		bad BREAK_LIVE 'seen<=4' window \
-			"error found if a fill copies what the get has found before it took the lock" \
-			$changes
-		also BREAK_LIVE '(from[seen]>old)' window \
-			"value from before an invalidation found if a fill copies what the get has found" \
-			$leases
-		bad BREAK_REF 'seen<=4' window \
-			"error found if the window has no reference to the entry: a put overwrites it" \
-			$changes
-		bad BREAK_DROP 'seen<=4' window \
-			"error found if a fill drops the reference to another entry before it empties the slot" \
-			$others
-		bad BREAK_TOUCH 'seen<=4' window \
-			"error found if the sequence is not odd while a touch changes the deadline" \
-			$changes
-		bad BREAK_FLOOR 'seen<=4' window \
-			"error found if a clear raises the floor of the window after that of the belt" \
-			$changes
-		bad BREAK_EARLY 'seen<=4' window \
-			"error found if a reader takes the time before it loads the sequence" $times
-		bad BREAK_MOVE 'seen<=4' window \
-			"error found if belt time changes before the clock of the window is odd" $moves
-		bad BREAK_CHANGING 'seen<=4' window \
-			"error found if a reader goes on after it has found the clock odd" $moves
-		bad BREAK_CLOCK 'seen<=4' window \
-			"error found if a reader does not look at the clock of the window again" $moves
-		bad BREAK_RENEWS 'seen<=4' window \
-			"error found if gets renew before the window says so" $policies
-		bad BREAK_RENEWED 'seen<=4' window \
-			"error found if the window says that gets do not renew while they do" $policies
-		bad BREAK_GRACE 'seen<=4' window \
-			"error found if the window says so while a get may still renew" $refreshes
-		bad BREAK_LOWER 'seen<=4' window \
-			"error found if a copy with an earlier deadline stays in the window then" \
-			$refreshes
-		bad BREAK_DEAD 'seen<=4' window \
-			"error found if a closed window does not keep an odd clock" $closed
-		also BREAK_DEAD '(copy==seen)' window \
-			"copy of two values found if a closed window does not keep an odd clock" $empty
+		good changes "two writes and a fill" $changes
+		good others "a write, two fills with the key, and one with another" $others
+		good times "a write, a fill, and three ticks" $times
+		good moves "three moves of belt time" $moves
+		good moved "a write, and two moves of belt time" -DMOVES=2 -DWRITES=1 -DTICKS=2
+		good policies "a write, and two changes of settings" $policies
+		good refreshes "a fill, a refresh, and two changes of settings" $refreshes
+		good closed "a move of belt time while the window is closed" $closed
+		good empty "a slot that is empty at first, and a window that is closed" $empty
+		good leases "a write, a fill and a fill lease" $leases
+		bad claim 'seen<=4' "$(inside '\(put\|take_out\)('){/window_leave/d; s/^}/; window_leave() }/}" \
+			"the slot is emptied after the entry is claimed" $changes
+		bad odd '(copy==seen)' '/define BEGIN_SLOT/s/sequence++/skip/; /define END_SLOT/s/++/ = sequence + 2/' \
+			"the sequence is not odd while the slot changes" $others
+		bad parity '(copy==seen)' '/WHEN(first % 2/d' "a reader goes on after it has loaded an odd sequence" $others
+		bad second '(copy==seen)' 's/begun = sequence/begun = first/' \
+			"a reader does not load the sequence again" $others
+		bad restart '(copy==seen)' '/define END_SLOT/s/++/ = 2/' "the sequence starts again with each fill" $others
+		bad lock 'seen<=4' "$live; $(inside filler)s/!lock -> lock = 1/skip/; s/{ lock = 0; which/{ which/" \
+			"a fill does not take the lock of the shard" $changes
+		bad live 'seen<=4' "$live" "a fill copies what the get has found before it took the lock" $changes
+		also live '(from[seen]>old)' "$live" \
+			"a fill copies what the get has found: a value from before an invalidation" $leases
+		bad ref 'seen<=4' '/ref = whose == KEY/d' \
+			"the window has no reference to the entry: a put overwrites it" $changes
+		bad drop 'seen<=4' "$(inside drop_copy)s/BEGIN_SLOT/ref = 0; &/" \
+			"a fill drops the reference to another entry before it empties the slot" $others
+		bad touch 'seen<=4' "$(inside touch)s/\(BEGIN\|END\)_SLOT/skip/" \
+			"the sequence is not odd while a touch changes the deadline" $changes
+		bad floor 'seen<=4' "$(inside clear){/top = /d; s/floor = versions/&; top = versions/}" \
+			"a clear raises the floor of the window after that of the belt" $changes
+		bad early 'seen<=4' "$(inside reader){/begun = clock/,/WHEN(clock/d; s/^	bit bound;/&\nnow = (halted -> halted : fine + offset);/}" \
+			"a reader takes the time before it loads the sequence" $times
+		bad move 'seen<=4' 's/; clock = clock + shown }/ }/; s/^	*offset = belt_offset/clock++; &/' \
+			"belt time changes before the clock of the window is odd" $moves
+		bad changing 'seen<=4' '/WHEN(begun % 2/d' "a reader goes on after it has found the clock odd" $moves
+		bad clock 'seen<=4' '/WHEN(clock != begun/d' \
+			"a reader does not look at the clock of the window again" $moves
+		bad renews 'seen<=4' '/^	*renews = 1;/d; s/^	*refreshes = 1;/& renews = 1;/' \
+			"gets renew before the window says so" $policies
+		bad renewed 'seen<=4' "$(inside setter){s/renews = 0/skip/; s/atomic { refreshes = 0/renews = 0; &/}" \
+			"the window says that gets do not renew while they do" $policies
+		bad grace 'seen<=4' '/^	*!refreshing;/d' "the window says so while a get may still renew" $refreshes
+		bad lower 'seen<=4' "$(inside setter){/empty_all();/d}" \
+			"a copy with an earlier deadline stays in the window then" $refreshes
+		bad dead 'seen<=4' "$dead" "a closed window does not keep an odd clock" $closed
+		also dead '(copy==seen)' "$dead" "a closed window does not keep an odd clock: a copy of two values" $empty
 	}
 }
 
@@ -397,11 +367,12 @@ reviewed() {
 	log=$out/$1.review
 	"$here/review.sh" --names "$1" >"$log" 2>&1
 	result $? "$1: tests/models/functions lists each function that the model names" "$log"
-	awk -v model="$1" '$1 == model' "$here/functions" >"$out/$1.functions"
-	[ -s "$out/$1.functions" ] || echo "$1 - - -" >"$out/$1.functions"
-	while read -r model file name hash; do
-		"$here/review.sh" --check "$model" "$file" "$name" "$hash" >"$log" 2>&1
-		result $? "$1: $name in $file is unchanged since the model's review" "$log"
+	grep "^$1 " "$here/functions" >"$out/$1.functions" || echo "$1 - -" >"$out/$1.functions"
+	while read -r row; do
+		# shellcheck disable=SC2086 # words, split on purpose
+		"$here/review.sh" --check $row >"$log" 2>&1
+		row=${row#* }
+		result $? "$1: what it copies of ${row%% *} is unchanged since the model's review" "$log"
 	done <"$out/$1.functions"
 }
 
@@ -504,7 +475,10 @@ mkdir -p "$out"
 [ $# -gt 0 ] || set -- entry request queue fill follow window litmus
 for suite; do
 	case $suite in
-	entry | request | queue | fill | follow | window | litmus) "$suite" ;;
+	entry | request | queue | fill | follow | window | litmus)
+		model=$suite
+		"$suite"
+		;;
 	reviewed) all_reviewed ;;
 	*)
 		echo "run.sh: no such model: $suite" >&2

@@ -12,8 +12,8 @@
  *
  * -DWRITES=... -DFILLS=... -DOTHERS=... -DMOVES=... -DSETS=...: most operations of each task; see
  *	the first lines for more of these flags
- * -DBREAK_...: the protocol without one of its steps; the search must find an error with each.
  */
+#define WHEN(condition, ...)	if :: condition -> __VA_ARGS__ :: else fi
 #ifndef WRITES
 #define WRITES	0	/* puts, removes, touches, clears */
 #endif
@@ -108,11 +108,8 @@ bit over;		/* the reader has ended */
 inline note()
 {
 	assert(deadline < TIMES && versions <= MOST);
-	if
-	:: reading && IS_VALUE && (no_refresh || !refreshes) ->
-		answers = answers | 1 << (BIT_OF(entry) + deadline)
-	:: else
-	fi
+	WHEN(reading && IS_VALUE && (no_refresh || !refreshes),
+		answers = answers | 1 << (BIT_OF(entry) + deadline))
 }
 
 /* True if a get could have returned this between the two loads; bound: @time is a lower bound. */
@@ -127,9 +124,6 @@ proctype reader()
 	byte first, found, seen, time, copy, low, begun, now, old;
 	bit bound;
 
-#ifdef BREAK_EARLY
-	now = (halted -> halted : fine + offset);
-#endif
 #if REFRESHES
 	if
 	:: no_refresh = 1
@@ -142,110 +136,45 @@ proctype reader()
 		reading = 1;
 		note()
 	};
-#ifndef BREAK_PARITY
-	if
-	:: first % 2 -> goto end
-	:: else
-	fi;
-#endif
+	WHEN(first % 2, goto end);
 	found = key;
-	if
-	:: found != KEY -> goto end
-	:: else
-	fi;
+	WHEN(found != KEY, goto end);
 	seen = version;
-	if
-	:: !seen -> goto end
-	:: else
-	fi;
+	WHEN(!seen, goto end);
 	time = until;
 	copy = value;
 	bound = renews;
-	if
-	:: bound && !no_refresh -> goto end
-	:: else
-	fi;
+	WHEN(bound && !no_refresh, goto end);
 	low = top;
-	atomic {
-#ifdef BREAK_SECOND
-		begun = first;
-#else
-		begun = sequence;
-#endif
-		reading = 0
-	};
-	if
-	:: begun != first || seen <= low -> goto end
-	:: else
-	fi;
-#ifndef BREAK_EARLY
+	atomic { begun = sequence; reading = 0 };
+	WHEN(begun != first || seen <= low, goto end);
 	begun = clock;
-#ifndef BREAK_CHANGING
-	if
-	:: begun % 2 -> goto end
-	:: else
-	fi;
-#endif
+	WHEN(begun % 2, goto end);
 	now = halted;
-	if
-	:: !now -> now = fine; now = now + offset
-	:: else
-	fi;
-#ifndef BREAK_CLOCK
-	if
-	:: clock != begun -> goto end
-	:: else
-	fi;
-#endif
-#endif
-	if
-	:: now < time ->
+	WHEN(!now, now = fine; now = now + offset);
+	WHEN(clock != begun, goto end);
+	WHEN(now < time,
 		/* Number 23: a hit is what a get could have returned. */
 		assert(IS_ANSWER(seen, time, bound));
 		/* Number 1: the value is that of the version. */
 		assert(copy == seen);
 		/* Number 20: no value is from before an invalidation that had returned. */
-		assert(from[seen] > old)
-	:: else
-	fi;
+		assert(from[seen] > old));
 end:
 	atomic {
-		reading = 0;
-		answers = 0;
-		old = 0;
-		bound = 0;
-		first = 0;
-		found = 0;
-		seen = 0;
-		time = 0;
-		copy = 0;
-		low = 0;
-		begun = 0;
-		now = 0;
-		over = 1
+		reading = 0; answers = 0; old = 0; bound = 0; first = 0; found = 0;
+		seen = 0; time = 0; copy = 0; low = 0; begun = 0; now = 0; over = 1
 	}
 }
 
 /* The slot, under the window's lock */
 
-#ifdef BREAK_ODD
-#define BEGIN_SLOT	skip
-#define END_SLOT	sequence = sequence + 2
-#else
 #define BEGIN_SLOT	sequence++
-#ifdef BREAK_RESTART
-#define END_SLOT	sequence = 2
-#else
 #define END_SLOT	sequence++
-#endif
-#endif
 
 /* drop_copy(). Any zero makes a reader miss, so that they come in one step. */
 inline drop_copy()
 {
-#ifdef BREAK_DROP
-	ref = 0;
-#endif
 	BEGIN_SLOT;
 	atomic { key = 0; version = 0; until = 0; value = 0 };
 	END_SLOT;
@@ -255,55 +184,35 @@ inline drop_copy()
 /* hb_window_remove() and hb_window_remove_slow() of the reader's key, under the lock of its shard */
 inline window_leave()
 {
-	if
-	:: ref ->
+	WHEN(ref,
 		atomic { !window_lock -> window_lock = 1 };
-		if
-		:: owner == KEY -> drop_copy()
-		:: else
-		fi;
-		window_lock = 0
-	:: else
-	fi
+		WHEN(owner == KEY, drop_copy());
+		window_lock = 0)
 }
 
 /* fill(), with copy_entry() */
 inline fill(whose, which, end)
 {
 	atomic { !window_lock -> window_lock = 1 };
-	if
-	:: open ->
-		if
-		:: owner && owner != whose -> drop_copy()
-		:: else
-		fi;
+	WHEN(open,
+		WHEN(owner && owner != whose, drop_copy());
 		atomic {
 			owner = whose;
-#ifndef BREAK_REF
 			ref = whose == KEY;
-#endif
 			BEGIN_SLOT
 		};
 		key = whose;
 		version = which;
 		until = end;
 		value = which;
-		END_SLOT
-	:: else
-	fi;
+		END_SLOT);
 	window_lock = 0
 }
-
-#if defined(BREAK_LOCK) || defined(BREAK_LIVE)
-#define DEADLINE	end	/* that the get has found */
-#else
-#define DEADLINE	deadline
-#endif
 
 /* A get that hits, and hb_window_offer() with copy_key() */
 proctype filler()
 {
-	byte fills, which, end;
+	byte fills, which, end;	/* @end: which a fill must not use */
 
 	do
 	:: fills < FILLS && !over ->
@@ -314,25 +223,9 @@ proctype filler()
 			which = entry;
 			end = deadline
 		};
-#ifndef BREAK_LOCK
-		atomic {
-			!lock -> lock = 1;
-#ifndef BREAK_LIVE
-			which = (IS_VALUE -> entry : 0)
-#endif
-		};
-#endif
-		if
-		:: which -> fill(KEY, which, DEADLINE)
-		:: else
-		fi;
-		atomic {
-#ifndef BREAK_LOCK
-			lock = 0;
-#endif
-			which = 0;
-			end = 0
-		}
+		atomic { !lock -> lock = 1; which = (IS_VALUE -> entry : 0) };
+		WHEN(which, fill(KEY, which, deadline));
+		atomic { lock = 0; which = 0; end = 0 }
 	:: else -> break
 	od
 }
@@ -352,68 +245,39 @@ proctype other_filler()
 
 inline enter()
 {
-	atomic {
-		!lock -> lock = 1;
-		now = BELT_TIME
-	}
+	atomic { !lock -> lock = 1; now = BELT_TIME }
 }
 
 inline leave()
 {
-	atomic {
-		lock = 0;
-		now = 0
-	}
+	atomic { lock = 0; now = 0 }
 }
 
 /* hb_live(): takes out an entry that has expired or is cleared, whatever the window has. */
 inline find_live()
 {
-	if
-	:: entry && !(entry > floor && deadline > now) ->
-		entry = 0;
-		window_leave()
-	:: else
-	fi
+	WHEN(entry && !(entry > floor && deadline > now), entry = 0; window_leave())
 }
 
 /* A new value: put_into(), after hb_window_remove(); or replace(), or insert() without an old one */
 inline put(which)
 {
-#ifndef BREAK_CLAIM
 	window_leave();
-#endif
 	atomic {
 		versions++;
 		entry = versions;
 		from[versions] = which;
 		deadline = now + TTL;
 		note()
-	};
-#ifdef BREAK_CLAIM
-	window_leave()
-#endif
+	}
 }
 
 /* hb_take_out(), for a remove, an eviction, or an expire by hand */
 inline take_out()
 {
-#ifndef BREAK_CLAIM
 	window_leave();
-#endif
-	entry = 0;
-#ifdef BREAK_CLAIM
-	window_leave()
-#endif
+	entry = 0
 }
-
-#ifdef BREAK_TOUCH
-#define BEGIN_TOUCH	skip
-#define END_TOUCH	skip
-#else
-#define BEGIN_TOUCH	BEGIN_SLOT
-#define END_TOUCH	END_SLOT
-#endif
 
 /* hb_window_set_deadline() and hb_window_set_deadline_slow() */
 inline touch(ttl)
@@ -421,10 +285,10 @@ inline touch(ttl)
 	atomic { !window_lock -> window_lock = 1 };
 	if
 	:: ref && owner == KEY ->
-		BEGIN_TOUCH;
+		BEGIN_SLOT;
 		atomic { deadline = now + ttl; note() };
 		until = now + ttl;
-		END_TOUCH
+		END_SLOT
 	:: else -> atomic { deadline = now + ttl; note() }
 	fi;
 	window_lock = 0
@@ -433,13 +297,8 @@ inline touch(ttl)
 /* clear() */
 inline clear()
 {
-#ifndef BREAK_FLOOR
 	top = versions;
-#endif
-	floor = versions;
-#ifdef BREAK_FLOOR
-	top = versions
-#endif
+	floor = versions
 }
 
 proctype writer()
@@ -492,10 +351,7 @@ proctype lease_holder()
 		fetched = origin;
 		enter();
 		find_live();
-		if
-		:: leased -> put(fetched); leased = 0
-		:: else
-		fi;
+		WHEN(leased, put(fetched); leased = 0);
 		leave();
 		fetched = 0
 	:: else -> break
@@ -519,10 +375,7 @@ proctype worker()
 inline empty_all()
 {
 	atomic { !window_lock -> window_lock = 1 };
-	if
-	:: owner -> drop_copy()
-	:: else
-	fi;
+	WHEN(owner, drop_copy());
 	window_lock = 0
 }
 
@@ -531,9 +384,7 @@ inline clock_leave()
 {
 	atomic {
 		!clock_lock ->
-#ifndef BREAK_DEAD
 		clock = clock + shown;
-#endif
 		shown = 0
 	}
 }
@@ -550,14 +401,9 @@ inline close()
 /* A get that refreshes: it reads the policy, and then moves the deadline. */
 proctype refresher()
 {
+	atomic { refreshes || over -> refreshing = 1 };
 	atomic {
-		refreshes || over -> refreshing = 1
-	};
-	atomic {
-		if
-		:: IS_VALUE && deadline < BELT_TIME + TTL -> deadline = BELT_TIME + TTL; note()
-		:: else
-		fi;
+		WHEN(IS_VALUE && deadline < BELT_TIME + TTL, deadline = BELT_TIME + TTL; note());
 		refreshing = 0
 	}
 }
@@ -573,32 +419,17 @@ proctype setter()
 		if
 		:: !refreshes ->
 			enter();
-#ifndef BREAK_RENEWS
 			renews = 1;
-#endif
 			refreshes = 1;
-#ifdef BREAK_RENEWS
-			renews = 1;
-#endif
 			leave()
 		:: refreshes ->
 			enter();
-#ifdef BREAK_RENEWED
-			renews = 0;
-#endif
 			atomic { refreshes = 0; note() };
 			leave();
 			/* hb_window_clear_renews(): synchronize_rcu() */
-#ifndef BREAK_GRACE
 			!refreshing;
-#endif
-#ifndef BREAK_LOWER
 			empty_all();
-#endif
-#ifndef BREAK_RENEWED
-			renews = 0;
-#endif
-			skip
+			renews = 0
 		:: open -> close()
 		:: open ->
 			enter();
@@ -621,12 +452,7 @@ proctype hand()
 	:: moves < MOVES && !over ->
 		moves++;
 		/* begin_change() */
-		atomic {
-			!clock_lock -> clock_lock = 1;
-#ifndef BREAK_MOVE
-			clock = clock + shown
-#endif
-		};
+		atomic { !clock_lock -> clock_lock = 1; clock = clock + shown };
 		if
 		:: atomic { !belt_halted -> belt_halted = BELT_TIME }
 		:: atomic {
@@ -644,16 +470,10 @@ proctype hand()
 		}
 		fi;
 		/* end_change() */
-		if
-		:: shown ->
-#ifdef BREAK_MOVE
-			clock++;
-#endif
+		WHEN(shown,
 			offset = belt_offset;
 			halted = belt_halted;
-			clock++
-		:: else
-		fi;
+			clock++);
 		clock_lock = 0
 	:: else -> break
 	od
