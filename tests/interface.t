@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# interface.t - interface.py prints what a list lacks and what has changed, with file and line, and adds what it can.
+# interface.t - interface.py prints what a list lacks and what has changed, with file and line. A person reads
+# what it adds.
 set -u
 unset CDPATH
 
@@ -29,21 +30,6 @@ finds() {
 	done
 	! grep -vq -f patterns found
 	result $? "$1" found
-	start
-}
-
-# writes DESCRIPTION FILE TEXT... - interface.py write adds the texts to the files, and then check finds nothing.
-writes() {
-	writes_name=$1
-	shift
-	"$tests/interface.py" write >found 2>&1
-	while [ $# != 0 ]; do
-		grep -qF "$2" "$1" || echo "$1 lacks: $2" >>found
-		shift 2
-	done
-	"$tests/interface.py" check >>found 2>&1
-	[ ! -s found ]
-	result $? "$writes_name" found
 	start
 }
 
@@ -76,43 +62,4 @@ start
 sed -i '/"touch_bound"/s/touch_bound/absent/' tools/lib/hashbelt/client.h
 finds '^tools/lib/hashbelt/client.h:[0-9]*: no function hashbelt_absent is declared$' \
 	'a call whose function is not declared is printed'
-
-sed -i 's/^\(#define HASHBELT_IOC_SCAN\t.*\)/\1\
-#define HASHBELT_IOC_SAMPLE\t_IOWR(HASHBELT_IOC_MAGIC, 0x0f, struct hashbelt_sample)/
-	s|^#define HASHBELT_IOC_MAGIC.*|/**\n * struct hashbelt_sample - a sample\n * @key:\tpointer to its bytes\
- * @key_len:\ttheir number\n * @how:\tHASHBELT_BOUND or 0\n * @found:\treturned: a number\
- * @reserved:\tpass 0\n */\nstruct hashbelt_sample {\n\t__u64 key;\n\t__u32 key_len;\n\t__u32 how;\
-\t__u64 found;\n\t__u64 reserved[2];\n};\n\n&|' hashbelt.h
-sed -i 's/^\tITEM_CALL(GET).*/&\n\tCALL(SAMPLE, MAY(READ), hb_call_sample) \\/' device/calls.h
-sed -i 's/HASHBELT_IOC_SCAN/& HASHBELT_IOC_SAMPLE/' docs/hashbelt.4
-"$tests/interface.py" layout >rows
-writes 'an ioctl and its structure are added to the description for fuzzing' \
-	rows 'IOCTL(SAMPLE, 0xc028be0f, READ)' rows 'FIELD(sample, reserved, 24, 16)' \
-	tests/fuzz/call.c 'ON(SAMPLE, 2, struct hashbelt_sample, sample_fields)' \
-	tests/fuzz/call.c 'POINTER(hashbelt_sample, key, KEY, key_len)' \
-	tests/fuzz/call.c 'FIELD(hashbelt_sample, how, BITS, HASHBELT_BOUND)' \
-	tests/fuzz/call.c 'FIELD(hashbelt_sample, reserved, ZERO, 0)'
-sed -i 's/^int hashbelt_clear(/int hashbelt_sample(struct hashbelt *belt, size_t count);\n&/' tools/lib/hashbelt/client.h
-cat >>tools/lib/client.c <<'END'
-/**
- * hashbelt_sample() - take a sample
- * @belt:	the handle
- * @count:	how large it is
- *
- * It is small.
- *
- * Return: 0; -EINVAL.
- */
-END
-writes 'a function is recorded, and its page is made from its comment' \
-	tests/build/libhashbelt.record 'int hashbelt_sample(struct hashbelt *, size_t)' docs/man3/hashbelt_sample.3 '.Nd take a sample' \
-	docs/man3/hashbelt_sample.3 '.Fa "size_t count"' docs/man3/hashbelt_sample.3 'It is small.'
-"$tests/interface.py" symbols >rows
-grep -q hashbelt_clear rows && ! grep -q hashbelt_item rows
-result $? 'symbols has the functions that are not inline' rows
-printf 'LIBHASHBELT_0.2 {\nglobal:\n} LIBHASHBELT_0.1;\n' >>tools/lib/libhashbelt.map
-sed -i 's/^int hashbelt_clear(/int hashbelt_other(void);\n&/' tools/lib/hashbelt/client.h
-"$tests/interface.py" symbols >rows
-printf '\thashbelt_other;\n' | diff - rows >difference
-result $? 'symbols has the functions alone that no earlier version has' difference
 finish

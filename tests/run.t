@@ -10,8 +10,7 @@ tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/result.sh"
 scratch=$(mktemp -d)
 running=
-emulators=
-trap 'kill $running $emulators 2>/dev/null; rm -rf "$scratch"' EXIT
+trap 'kill $running 2>/dev/null; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 # The state of a run, and its temporary files: those of the run that this test is a part of are others.
@@ -40,13 +39,6 @@ processes() {
 	grep -lsz "^TMPDIR=$TMPDIR/" /proc/[0-9]*/environ
 }
 
-# emulator [ARGUMENT]... - begin a process that has the name and the arguments of an emulator of the run.
-emulator() {
-	run=$(echo "$TMPDIR"/tmp.*)
-	TMPDIR=$run HASHBELT_RUN=$run "$scratch/qemu-system-none" "$@" &
-	emulators="$emulators $!"
-}
-
 # ended SIGNAL STATUS - a test: the signal ends a run with a guest, and nothing is left.
 ended() {
 	rm -rf "$TEST_LOGS"
@@ -57,11 +49,6 @@ ended() {
 		kill -0 "$running" 2>/dev/null || break
 		sleep 0.2
 	done
-	# They are in another session, so run.sh has to look for them, and ends them after 10 s.
-	[ "$1" != TERM ] || {
-		emulator -display none
-		emulator -chardev "stdio,id=console,logfile=$scratch/console,logappend=on"
-	}
 	[ "$(processes)" ] || echo "found no process of the run" >>"$log"
 	kill -s "$1" "$running"
 	wait "$running"
@@ -69,35 +56,21 @@ ended() {
 	running=
 	processes >"$scratch/left"
 	ls -A "$TMPDIR" >>"$scratch/left"
-	[ -s "$scratch/left" ] || emulators=
 	[ "$status" = "$2" ] && [ ! -s "$scratch/left" ] && ! grep -q 'found no process' "$log"
 	result $? "SIG$1 ends a run with status $2, its guest, and all that it has begun" \
 		"$([ -s "$scratch/left" ] && echo "$scratch/left" || echo "$log")"
 }
 
 refused 'no such suite: devices; there are: native ' 'an unknown suite is an error that lists the suites' devices
-refused 'no such option: --depe' 'an unknown option is an error' --depe
-refused '--quick stands alone' 'a set with a suite is an error' --quick device
-export SEED=0
-refused 'SEED is a number from 1 on' 'a wrong seed is an error' native
-unset SEED
 export ONLY=no_such_test
 refused 'no suite and no program of --test is named no_such_test' \
 	'ONLY with a name that nothing has is an error' --test
 unset ONLY
 lists 'device	rights_test' --test
-lists 'device	lockstress:1:2000' --test
 lists 'kunit	hashbelt_wheel' --quick
-lists 'debug	rights_test' --deep
-mkfifo "$scratch/pipe"
-printf '#!/bin/sh\nread -r _ <%s\n' "$scratch/pipe" >"$scratch/qemu-system-none"
-chmod +x "$scratch/qemu-system-none"
-echo 'login:' >"$scratch/console"
 ended INT 130
 ended TERM 143
 grep -q '^run.sh: a signal ends the suite device$' "$log" && grep -q '/device/kernel.log, [0-9]* s old:$' "$log" &&
 	grep -q 'task [0-9a-f]* starts' "$log"
 result $? 'SIGTERM shows which suite it ends, and the last words of its guest' "$log"
-grep -q "$scratch/console, [0-9]* s old:\$" "$log" && grep -q '^login:$' "$log"
-result $? 'SIGTERM shows the last words of a machine with a console' "$log"
 finish

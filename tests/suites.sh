@@ -810,7 +810,6 @@ suite_harness() {
 	one layers "$tests/layers.t"
 	one locks "$tests/lock_order.t"
 	one interface "$tests/interface.t"
-	one signed "$tests/signed.t"
 	one harness "$tests/vm/selftest.sh"
 	one run "$tests/run.t"
 }

@@ -72,16 +72,6 @@ tallied 1 '0 passed' 'empty input is a failure' '' ''
 # The summary of failures
 program '^  # b.c:5: before' 'a remark before a failure is in the summary' \
 	1..2 'ok 1 - one' '# b.c:5: before' 'not ok 2 - two' '# end b 1'
-program '^  # b.c:5: after' 'a remark after a failure is in the summary' \
-	1..2 'not ok 1 - one' '# b.c:5: after' 'ok 2 - two' '# end b 1'
-program '^  # the last word' 'the last remarks of a program that failed are in the summary' \
-	1..2 'not ok 1 - one' 'ok 2 - two' '# the last word' '# end b 1'
-program '^  # 99$' 'of 99 remarks before a failure the last is in the summary' \
-	1..1 "$(seq 99 | sed 's/^/# /')" 'not ok 1 - one' '# end b 1'
-program 'b: not ok 3' 'a failed test between passing tests with remarks is in the summary' \
-	1..4 '# another' 'ok 1 - one' 'ok 2 - two' 'not ok 3 - three' 'ok 4 - four' '# end b 1'
-! grep -q another "$log"
-result $? 'a remark on a test that passed is not in the summary' "$log"
 program '^  again: SEED=7 ONLY="b" tests/run.sh bad$' 'the summary says how to run a program again' \
 	1..1 'not ok 1 - one' '# end b 1'
 begun='device/b-32 8 9'
@@ -98,13 +88,4 @@ ok 4 - b.three
 not ok 5 - b.four
 # end cases 1
 # suite bad 0"
-tallied 1 '^  again: SEED=7 tests/run.sh bad$' \
-	'the command after a failed check of a guest runs the whole suite' bad "# suite-begin bad
-# begin-check guest-of-bad
-1..1
-not ok 1 - one
-# end guest-of-bad 1
-# suite bad 0"
-tallied 1 '^  again: SEED=7 tests/run.sh late$' \
-	'the summary says how to run a suite that is not in the output' late "$good"
 finish
