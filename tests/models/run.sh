@@ -427,20 +427,9 @@ all_reviewed() {
 }
 
 litmus() {
-	reviewed content
-	reviewed replace
-	reviewed overwrite
-	reviewed move
-	reviewed table
-	reviewed limbo
-	reviewed listed
-	reviewed slot
-	reviewed emptied
-	reviewed touched
-	reviewed dropped
-	reviewed shown
-	reviewed floor
-	reviewed renews
+	for test in "$here"/*.litmus; do
+		reviewed "$(basename "$test" .litmus)"
+	done
 	never content "a reader that finds a new entry sees all of its content"
 	reachable content 's/rcu_assign_pointer(\(.*\), /WRITE_ONCE(\1, /' \
 		"if an entry is linked by a plain store"
