@@ -133,6 +133,9 @@ static long count(const struct step *step, long result)
 	return result;
 }
 
+/* Makes a call, which fails as the step says, and counts its result. */
+#define TRY(step, call)	({ fail_arm(step); count(step, fail_disarm(step, (call))); })
+
 /* Arguments */
 
 static void *place_of(const struct step *step, size_t size)
@@ -285,17 +288,22 @@ static void replace_file(int fd)
 	close(other);
 }
 
-static void rebind(int fd, uint64_t *random)
+/* Makes the call with this request, with a random argument. */
+static void request_any(int fd, unsigned long request, uint64_t *random)
 {
 	unsigned char argument[ARGUMENT_MAX];
 	unsigned int i;
 
 	for (i = 0; i < call_count; i++)
-		if (calls[i].request == HASHBELT_IOC_CREATE)
+		if (calls[i].request == request)
 			break;
-	i += !!random_below(random, 4);	/* mostly OPEN, the next */
 	call_fill(&calls[i], random_next(random), argument);
-	ioctl(fd, calls[i].request, argument);
+	ioctl(fd, request, argument);
+}
+
+static void rebind(int fd, uint64_t *random)
+{
+	request_any(fd, random_below(random, 4) ? HASHBELT_IOC_OPEN : HASHBELT_IOC_CREATE, random);
 }
 
 /* Any call that changes the belt as a whole. */
@@ -306,15 +314,8 @@ static void reshape(int fd, uint64_t *random)
 		HASHBELT_IOC_ADVANCE, HASHBELT_IOC_SET, HASHBELT_IOC_DESTROY,
 		HASHBELT_IOC_HALT, HASHBELT_IOC_RESUME, HASHBELT_IOC_WATCH,
 	};
-	unsigned long request = requests[random_below(random, ARRAY_SIZE(requests))];
-	unsigned char argument[ARGUMENT_MAX];
-	unsigned int i;
 
-	for (i = 0; i < call_count; i++)
-		if (calls[i].request == request)
-			break;
-	call_fill(&calls[i], random_next(random), argument);
-	ioctl(fd, request, argument);
+	request_any(fd, requests[random_below(random, ARRAY_SIZE(requests))], random);
 }
 
 static void meddle(uint64_t *random)
@@ -456,8 +457,7 @@ static void do_ioctl(const struct step *step, int fd)
 		/* Not while the other thread unmaps pages: the copy would get SIGSEGV. */
 		if (writable && !pages)
 			memcpy(at, argument, call->size);
-		fail_arm(step);
-		count(step, fail_disarm(step, ioctl(fd, call->request, at)));
+		TRY(step, ioctl(fd, call->request, at));
 	}
 	if (meddled)
 		meddle_end(step);
@@ -477,9 +477,7 @@ static void do_read(const struct step *step, int fd)
 	bool meddled = meddle_begin(step, fd, NULL, none);
 	ssize_t got;
 
-	fail_arm(step);
-	got = read(fd, step->place > CUT ? place_of(step, size) : to, size);
-	got = count(step, fail_disarm(step, got));
+	got = TRY(step, read(fd, step->place > CUT ? place_of(step, size) : to, size));
 	if (meddled)
 		meddle_end(step);
 	if (got < (ssize_t)sizeof(*event) || step->place > CUT || meddled)
@@ -495,8 +493,7 @@ static void do_poll(const struct step *step, int fd)
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 
 	if (step->seed & 1) {
-		fail_arm(step);
-		count(step, fail_disarm(step, poll(&pollfd, 1, step->seed % 4)));
+		TRY(step, poll(&pollfd, 1, step->seed % 4));
 		return;
 	}
 	if (epoll_fd < 0)
@@ -513,9 +510,7 @@ static void do_open(const struct step *step)
 	if (fds[step->slot] >= 0)
 		close(fds[step->slot]);
 	mode |= O_CLOEXEC | (step->seed & 32 ? O_NONBLOCK : 0);
-	fail_arm(step);
-	fds[step->slot] = fail_disarm(step, open(HASHBELT_DEVICE, mode));
-	count(step, fds[step->slot]);
+	fds[step->slot] = TRY(step, open(HASHBELT_DEVICE, mode));
 }
 
 static void do_dup(const struct step *step, int fd)
@@ -714,8 +709,7 @@ static void do_step(const struct step *step)
 		break;
 	case CLOSE:
 		fds[step->slot] = -1;
-		fail_arm(step);
-		count(step, fail_disarm(step, close(fd)));
+		TRY(step, close(fd));
 		break;
 	case DUP:
 		do_dup(step, fd);

@@ -21,7 +21,6 @@
  * not show, but a panic does. --replay takes that log: each process runs the programs under
  * its number there again, in order.
  */
-#include <getopt.h>
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
@@ -80,11 +79,10 @@ static struct {
 	struct program *programs;
 	unsigned int count;
 } replays[WORKERS];
-static unsigned int rounds = 20;
 static bool is_replay;
 
-static __u64 seed, seconds = 60, calls_wanted;
-static bool cover, faults;
+static __u64 seed, seconds = 60, calls_wanted, rounds = 20;
+static bool cover;
 static int log_fd;
 static __u64 births, begun_ms;
 
@@ -190,7 +188,7 @@ static _Noreturn void work(unsigned int index, uint64_t random)
 	setpgid(0, 0);
 	if (cover && !cover_begin())
 		_exit(2);
-	if (faults && !fail_begin())
+	if (program_faults && !fail_begin())
 		_exit(5);
 	become(index);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -462,7 +460,7 @@ static void prepare(void)
 		bail_out("mmap: %s", strerror(errno));
 	if (cover && !cover_find())
 		bail_out("no KCOV, or no module: cannot --cover");
-	if (faults)
+	if (program_faults)
 		prepare_faults();
 	log_fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 	if (log_fd < 0 || chmod(HASHBELT_DEVICE, 0666))
@@ -609,47 +607,28 @@ static void report(void)
 		   shared->tally.points, PLACES_MIN, shared->kept, KEPT_MIN);
 }
 
-static void take_options(int argc, char **argv)
+static void take_options(char **argv)
 {
-	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 'n' },
-		{ "seconds", required_argument, NULL, 's' },
-		{ "calls", required_argument, NULL, 'C' },
-		{ "cover", no_argument, NULL, 'c' },
-		{ "faults", no_argument, NULL, 'f' },
-		{ "replay", required_argument, NULL, 'r' },
-		{ "rounds", required_argument, NULL, 'R' },
-		{}
+	const struct { const char *name; __u64 *number; } options[] = {
+		{ "--seed", &seed }, { "--seconds", &seconds }, { "--calls", &calls_wanted },
+		{ "--rounds", &rounds },
 	};
-	int option;
+	size_t i;
 
 	seed = time(NULL) * 1000003ull + getpid();
-	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-		switch (option) {
-		case 'n':
-			seed = strtoull(optarg, NULL, 0);
-			break;
-		case 's':
-			seconds = strtoull(optarg, NULL, 0);
-			break;
-		case 'C':
-			calls_wanted = strtoull(optarg, NULL, 0);
-			break;
-		case 'c':
+	while (*++argv) {
+		for (i = 0; i < ARRAY_SIZE(options) && strcmp(*argv, options[i].name); i++)
+			;
+		if (!strcmp(*argv, "--cover")) {
 			cover = true;
-			break;
-		case 'f':
-			faults = true;
+		} else if (!strcmp(*argv, "--faults")) {
 			program_faults = true;
-			break;
-		case 'r':
-			read_replay(optarg);
+		} else if (i < ARRAY_SIZE(options) && argv[1]) {
+			*options[i].number = strtoull(*++argv, NULL, 0);
+		} else if (!strcmp(*argv, "--replay") && argv[1]) {
+			read_replay(*++argv);
 			is_replay = true;
-			break;
-		case 'R':
-			rounds = strtoul(optarg, NULL, 0);
-			break;
-		default:
+		} else {
 			bail_out("usage: fuzz [--seed N] [--cover] [--faults] [--replay FILE] ...");
 		}
 	}
@@ -661,9 +640,10 @@ int main(int argc, char **argv)
 	__u64 base;
 	int log;
 
-	take_options(argc, argv);
+	(void)argc;
+	take_options(argv);
 	if (is_replay)
-		note("%u, %u and %u programs, %u times", replays[0].count, replays[1].count,
+		note("%u, %u and %u programs, %llu times", replays[0].count, replays[1].count,
 		     replays[2].count, rounds);
 	else
 		note("seed %llu, %llu %s", seed, calls_wanted ? calls_wanted : seconds,
