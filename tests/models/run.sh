@@ -290,7 +290,7 @@ window() {
 	closed="-DSETS=1 -DMOVES=1 -DTICKS=2"
 	empty="-DEMPTY -DSETS=1 -DWRITES=1 -DFILLS=2"
 	leases="-DLEASES=1 -DWRITES=1 -DFILLS=1"
-	live="$(inside filler){s/which = (.*/skip/; s/deadline));/end));/}"
+	live="$(inside filler){s/which = ([^)]*)/skip/; s/deadline));/end));/}"
 	dead="$(inside clock_leave){/clock = clock + shown/d}"
 	# shellcheck disable=SC2086 # lists of flags, split on purpose
 	{
