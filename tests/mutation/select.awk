@@ -12,7 +12,7 @@ BEGIN {
 		wanted[names[i]] = 1
 }
 
-# A block: "FILE FUNCTION OPERATOR", the line before and the line after, with a minus and a plus, and
+# A block: "FILE FUNCTION", the line before and the line after, with a minus and a plus, and
 # the reason, between empty lines.
 FNR == NR {
 	if (/^#/ || /^$/)
@@ -30,7 +30,7 @@ FNR == NR {
 
 {
 	split($1, id, "/")
-	key = $2 OFS id[2] OFS $4 OFS $5 OFS $6
+	key = $2 OFS id[2] OFS $5 OFS $6
 	known = key in equivalent
 	if (known)
 		found[key] = 1
