@@ -83,6 +83,22 @@ bail_out() {
 	end "$1" 1
 }
 
+# prepared NAME REASON COMMAND... - run a command without which the suite cannot run. If it fails, the suite
+# fails for that reason.
+prepared() {
+	[ ! "$listing" ] || return 0
+	prepared_log=$logs/$1.log prepared_name=$1 reason=$2
+	shift 2
+	"$@" >"$prepared_log" 2>&1 && return
+	bail_out "$prepared_name" "$prepared_log" "$reason"
+	return 1
+}
+
+# own_payload SUITE REASON COMMAND... - give the next guests the payload that the command makes in $payload-SUITE.
+own_payload() {
+	prepared "$@" && { [ "$listing" ] || payload=$payload-$1; }
+}
+
 # exactly "PROGRAM [ARGUMENT]..." - print the program as ONLY names it with its arguments.
 exactly() {
 	echo "$1" | sed 's|^[^ ]*/||; s/ /:/g'
@@ -155,15 +171,10 @@ machine() {
 
 suite_native() {
 	build native || return
-	one duration "$top/.cache/build/native/duration_test"
-	one text_line "$top/.cache/build/native/text_line_test"
-	one encoding "$top/.cache/build/native/encoding_test"
-	one words "$top/.cache/build/native/words_test"
-	one top "$top/.cache/build/native/top_test"
-	one bench "$top/.cache/build/native/bench_test"
-	one window "$top/.cache/build/native/window_test"
+	for part in duration text_line encoding words top bench window linear; do
+		one $part "$top/.cache/build/native/${part}_test"
+	done
 	one window_threads "$top/.cache/build/native/window_threads"
-	one linear "$top/.cache/build/native/linear_test"
 	for part in options auth listen tls parser resp output pushes feed poller stats; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
@@ -238,13 +249,9 @@ squeeze() (
 	name=$1 memory=$2 all=$payload
 	shift 2
 	payload=$all-$name
-	[ "$listing" ] || {
-		rm -rf "$payload" && mkdir "$payload" && cd "$all" &&
-			cp -p --parents hashbelt.ko guest.sh "$@" "$payload"
-	} >"$logs/$name.log" 2>&1 || {
-		bail_out "$name" "$logs/$name.log" "no payload for the guest with little memory"
-		return
-	}
+	[ "$listing" ] || { rm -rf "$payload" && mkdir "$payload" && cd "$all"; } || return
+	prepared "$name" "no payload for the guest with little memory" \
+		cp -p --parents hashbelt.ko guest.sh "$@" "$payload" || return
 	guest "$name" "--memory $memory" "$@"
 )
 
@@ -284,9 +291,7 @@ suite_life() {
 		life/polled_test life/mapped_test "life/belts_test 100000"
 }
 
-suite_life_full() {
-	guest life-full "--memory 4096" "life/many_test 10000000"
-}
+suite_life_full() { guest life-full "--memory 4096" "life/many_test 10000000"; }
 
 # The tests of hbctl in short.
 commands=$(printf 'tests/hbctl/%s.t ' hbctl many apply events table lock incr wait init handle fill save)
@@ -309,13 +314,8 @@ suite_hbctl() {
 # serve_payload SUITE [full] - build hbserve with sanitizers, and give the next guests a payload of their own
 # with it and with clients of memcached.
 serve_payload() {
-	[ ! "$listing" ] || return 0
-	{
-		build serve &&
-			"$tests/serve/payload.sh" "$payload" "$top/.cache/build/serve" "$payload-$1" ${2:+"$2"}
-	} >"$logs/$1.log" 2>&1 && payload=$payload-$1 && return
-	bail_out "$1" "$logs/$1.log" "no hbserve, or no clients for it"
-	return 1
+	prepared "$1" "no hbserve" build serve && own_payload "$1" "no clients for hbserve" \
+		"$tests/serve/payload.sh" "$payload" "$top/.cache/build/serve" "$payload-$1" ${2:+"$2"}
 }
 
 suite_serve() (
@@ -361,15 +361,10 @@ suite_serve_full() (
 # follow_payload - build hbfollow with sanitizers, and give the next guests a payload of their own with it,
 # Redis and PostgreSQL.
 follow_payload() {
-	[ ! "$listing" ] || return 0
-	{
-		build follow && "$tests/store/need.sh" &&
-			"$tests/need.sh" python3 python3-redis python3-psycopg2 &&
-			"$tests/follow/payload.sh" "$payload" "$top/.cache/build/tools-guest" \
-				"$top/.cache/build/follow" "$payload-follow"
-	} >"$logs/follow.log" 2>&1 && payload=$payload-follow && return
-	bail_out follow "$logs/follow.log" "no hbfollow, or no engine for it"
-	return 1
+	prepared follow "no hbfollow" build follow && prepared follow "no engines" "$tests/store/need.sh" &&
+		need python3 python3-redis python3-psycopg2 && own_payload follow "no engine for hbfollow" \
+		"$tests/follow/payload.sh" "$payload" "$top/.cache/build/tools-guest" "$top/.cache/build/follow" \
+		"$payload-follow"
 }
 
 # follow_fakes TEST... - tests of hbfollow on this machine, with a directory in place of the belt.
@@ -405,11 +400,8 @@ suite_follow_full() (
 
 # python_payload SUITE [full|RELEASE] - give the next guests a payload of their own with Python and the package.
 python_payload() {
-	[ ! "$listing" ] || return 0
-	"$tests/python/payload.sh" "$payload" "$top/.cache/build/tools-guest" "$payload-$1" ${2:+"$2"} \
-		>"$logs/$1.log" 2>&1 && payload=$payload-$1 && return
-	bail_out "$1" "$logs/$1.log" "no payload with Python"
-	return 1
+	own_payload "$1" "no payload with Python" \
+		"$tests/python/payload.sh" "$payload" "$top/.cache/build/tools-guest" "$payload-$1" ${2:+"$2"}
 }
 
 suite_python() (
@@ -450,15 +442,9 @@ suite_python_full() (
 suite_conformance() (
 	need python3
 	one conformance_data "$tests/conformance/data_test.py"
-	[ "$listing" ] || {
-		build conformance &&
-			"$tests/conformance/payload.sh" "$payload" "$top/.cache/build/tools-guest" \
-				"$top/.cache/build/conformance" "$payload-conformance"
-	} >"$logs/conformance.log" 2>&1 || {
-		bail_out conformance "$logs/conformance.log" "no payload with the runners"
-		return
-	}
-	payload=$payload-conformance
+	prepared conformance "no hbserve" build conformance &&
+		own_payload conformance "no payload with the runners" "$tests/conformance/payload.sh" "$payload" \
+			"$top/.cache/build/tools-guest" "$top/.cache/build/conformance" "$payload-conformance" || return
 	judge=tests/conformance/judge.py
 	set -- "$judge library" "$judge python"
 	[ "$size" != full ] || set -- "$@" "$judge hbctl" "$judge memcached-meta" "$judge memcached-text"
@@ -467,10 +453,7 @@ suite_conformance() (
 )
 
 suite_store() {
-	build store >"$logs/store.log" 2>&1 || {
-		bail_out store "$logs/store.log" "hbctl for a store was not built"
-		return
-	}
+	prepared store "hbctl for a store was not built" build store || return
 	need iproute2 libfaketime
 	for test in lock hold reach failover away example manual; do
 		PATH=$top/.cache/build/tools:$PATH one "store/$test" "$tests/store/$test.t"
@@ -478,25 +461,16 @@ suite_store() {
 }
 
 # tour - a test: what "make run" shows comes to its end.
-tour() {
-	echo 1..2
-	"$tests/tour.sh" >"$logs/tour.log" 2>&1
-	tour_status=$?
-	[ $tour_status != 0 ] || {
-		echo "ok 1 - the tour comes to its end"
-		if grep -qF "put job:17 'send the reminder' --ttl" "$logs/tour.log"; then
-			echo "ok 2 - the tour prints a value with blanks in quotes"
-		else
-			echo "not ok 2 - the tour prints a value with blanks in quotes"
-			grep job:17 "$logs/tour.log" | sed 's/^/# /'
-			tour_status=1
-		fi
-		return $tour_status
-	}
-	echo "not ok 1 - the tour comes to its end"
-	tail -n 40 "$logs/tour.log" | sed 's/^/# /'
-	return $tour_status
-}
+tour() (
+	# shellcheck source=tests/result.sh
+	. "$tests/result.sh"
+	log=$logs/tour.log
+	"$tests/tour.sh" >"$log" 2>&1
+	result $? "the tour comes to its end" "$log"
+	grep -qF "put job:17 'send the reminder' --ttl" "$log"
+	result $? "the tour prints a value with blanks in quotes" "$log"
+	finish
+)
 
 suite_tour() {
 	one tour tour
@@ -691,9 +665,7 @@ suite_soak() (
 )
 
 # If nine of ten of all mutants are found, four or more of ten random ones survive once in 80 runs.
-suite_mutation() {
-	one mutation "$tests/mutation/run.sh" --sample 10 --seed "$SEED" --goal 70
-}
+suite_mutation() { one mutation "$tests/mutation/run.sh" --sample 10 --seed "$SEED" --goal 70; }
 
 # sources.t leaves the packages that the others install.
 suite_packages() {
@@ -714,10 +686,7 @@ suite_packages() {
 
 # The payload gets what only these guests need.
 suite_confined() {
-	[ "$listing" ] || "$tests/confined/payload.sh" "$payload" >"$logs/confined.log" 2>&1 || {
-		bail_out confined "$logs/confined.log" "no payload for the tests of confinement"
-		return
-	}
+	prepared confined "no payload for the tests of confinement" "$tests/confined/payload.sh" "$payload" || return
 	guest confined "" tests/confined/lockdown.t
 	for level in integrity confidentiality; do
 		one "confined/argument-$level" "$tests/vm/run.sh" --append "lockdown=$level" \
@@ -785,20 +754,18 @@ suite_kunit() {
 }
 
 # Only changed files are compiled and checked. After a warning all files are checked again.
-sparse() {
-	echo 1..1
-	"$tests/module.sh" "$("$tests/vm/kernel.sh" headers)" "$top/.cache/build/module-sparse" \
-		W=1 C=1 CF=-D__CHECK_ENDIAN__ >"$logs/sparse.log" 2>&1
-	sparse_status=$?
-	if [ $sparse_status = 0 ] && [ ! -s "$logs/sparse.log" ]; then
-		echo "ok 1 - the module compiles without a warning of gcc or sparse"
-		return
-	fi
-	rm -rf "$top/.cache/build/module-sparse"
-	sed 's/^/# /' "$logs/sparse.log"
-	echo "not ok 1 - the module compiles without a warning of gcc or sparse"
-	return 1
-}
+sparse() (
+	# shellcheck source=tests/result.sh
+	. "$tests/result.sh"
+	log=$logs/sparse.log module=$top/.cache/build/module-sparse
+	{
+		"$tests/module.sh" "$("$tests/vm/kernel.sh" headers)" "$module" W=1 C=1 CF=-D__CHECK_ENDIAN__ \
+			>"$log" 2>&1 && [ ! -s "$log" ]
+	} || rm -rf "$module"
+	[ -d "$module" ]
+	result $? "the module compiles without a warning of gcc or sparse" "$log"
+	finish
+)
 
 suite_sparse() {
 	need sparse
@@ -889,21 +856,10 @@ on_kernel() (
 	squeeze "squeeze-$debian" "320 --append maxcpus=1" memory/squeeze_test memory/wipe_test
 )
 
-suite_oldest_kernels() {
-	on_kernel $oldest
-}
-
-suite_stable_kernels() {
-	on_kernel $stable
-}
-
-suite_unstable_kernels() {
-	on_kernel $unstable
-}
-
-suite_newest_kernels() {
-	on_kernel "$newest"
-}
+suite_oldest_kernels() { on_kernel $oldest; }
+suite_stable_kernels() { on_kernel $stable; }
+suite_unstable_kernels() { on_kernel $unstable; }
+suite_newest_kernels() { on_kernel "$newest"; }
 
 # The headers of each kernel at hand.
 suite_headers() {
@@ -1053,10 +1009,7 @@ suite_newest_redis() (
 suite_device_full() {
 	# shellcheck disable=SC2046 # lists of names, split on purpose
 	set -- $(programs "") $(programs -32)
-	build narrow >"$logs/narrow.log" 2>&1 || {
-		bail_out narrow "$logs/narrow.log" "not all programs were built in 32 bits"
-		return
-	}
+	prepared narrow "not all programs were built in 32 bits" build narrow || return
 	on_device device-full "" "$@"
 	matrix $stable "$@" $traced tests/device/module.t
 	matrix $unstable "$@" $traced tests/device/module.t
@@ -1083,6 +1036,7 @@ use_build() {
 }
 
 suite_rt() (
+	headers=''
 	if [ ! "$listing" ] && ! headers=$("$tests/vm/kernel.sh" headers rt 2>"$logs/rt.build"); then
 		bail_out kernel-rt "$logs/rt.build" "no kernel with PREEMPT_RT"
 		return
@@ -1115,11 +1069,8 @@ on_processor() {
 	use_processor "$1" "$1" &&
 		use_build "$1" "$1" "$tests/cross/kernel.sh" "$1" module --user || return
 	on_other "$1" "--machine $1" "$2" 4 none
-	[ "$listing" ] || "$tests/conformance/payload.sh" "$payload" "$top/.cache/build/$1/tools" \
-		"$top/.cache/build/$1/conformance" "$payload-bindings" "$1" >"$logs/$1-bindings.log" 2>&1 || {
-		bail_out "$1-bindings" "$logs/$1-bindings.log" "no payload with the runners"
-		return
-	}
+	prepared "$1-bindings" "no payload with the runners" "$tests/conformance/payload.sh" "$payload" \
+		"$top/.cache/build/$1/tools" "$top/.cache/build/$1/conformance" "$payload-bindings" "$1" || return
 	payload=$payload-bindings
 	judge=tests/conformance/judge.py
 	# shellcheck disable=SC2046 # names without spaces
@@ -1128,13 +1079,8 @@ on_processor() {
 	one exchange "$tests/cross/exchange.t" "$1" "$stock" "$payload"
 }
 
-suite_arm64() (
-	on_processor arm64 aarch64
-)
-
-suite_s390x() (
-	on_processor s390x s390x
-)
+suite_arm64() (on_processor arm64 aarch64)
+suite_s390x() (on_processor s390x s390x)
 
 suite_arm64_pages() (
 	use_processor arm64-pages arm64 && use_kernel arm64-pages arm64 &&
@@ -1198,21 +1144,10 @@ make_payload() {
 	fi
 }
 
-suite_payload() {
-	[ "$listing" ] || made payload make_payload
-}
-
-suite_kernel_uml() {
-	[ "$listing" ] || made kernel-uml "$tests/kernel/kernel.sh" uml image
-}
-
-suite_kernel_debug() {
-	[ "$listing" ] || made kernel-debug "$tests/kernel/kernel.sh" debug image
-}
-
-suite_kernel_kcsan() {
-	[ "$listing" ] || made kernel-kcsan "$tests/kernel/kernel.sh" kcsan image
-}
+suite_payload() { [ "$listing" ] || made payload make_payload; }
+suite_kernel_uml() { [ "$listing" ] || made kernel-uml "$tests/kernel/kernel.sh" uml image; }
+suite_kernel_debug() { [ "$listing" ] || made kernel-debug "$tests/kernel/kernel.sh" debug image; }
+suite_kernel_kcsan() { [ "$listing" ] || made kernel-kcsan "$tests/kernel/kernel.sh" kcsan image; }
 
 # bare SUITE [COMMAND...] - run commands on a bare Debian of that suite, on a clone of the last commit. Their
 # output is in the suite's log.
@@ -1220,14 +1155,6 @@ bare() {
 	[ "$listing" ] || made "bare-$1" "$tests/bare.sh" "$@"
 }
 
-suite_bare_bookworm() {
-	bare bookworm "make run" "make check" "make test" ordinary "make test"
-}
-
-suite_bare_trixie() {
-	bare trixie "make run" "make test"
-}
-
-suite_bare_sid() {
-	bare sid "make run" "make test"
-}
+suite_bare_bookworm() { bare bookworm "make run" "make check" "make test" ordinary "make test"; }
+suite_bare_trixie() { bare trixie "make run" "make test"; }
+suite_bare_sid() { bare sid "make run" "make test"; }
