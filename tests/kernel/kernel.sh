@@ -20,8 +20,8 @@
 # The kernels are built from the source and by the compiler of the machine's own Debian release, with
 # NAME.config; uml also with plain.config; those that an emulator runs also with guest.config, and
 # but for arm64 with x86.config. cache.sh keeps them. A kernel is built again when the source, the
-# compiler, a line of a .config or a function here that makes it has changed; then a message says
-# which. That takes two to four minutes, with a warm ccache half a minute.
+# compiler, a line of a .config or a function here that makes it has changed. That takes two to four
+# minutes, with a warm ccache half a minute.
 #
 # uml is built on Debian 12, 13 and unstable. The configurations of the others are for
 # Debian 12: newer kernels lose lines of them, which is an error.
@@ -113,47 +113,6 @@ ingredients() {
 	recipe
 	[ ! "$driver" ] || printf 'hashbelt\t%s\n' "$(driver_hash)"
 	dpkg-query -W "$source" "$package" "$hostcompiler"
-}
-
-# changes OLD NEW - print which parts of two files of ingredients differ.
-changes() {
-	awk -F '\t' '
-		{ new = FILENAME == ARGV[2] }
-		/^CONFIG_/ { config[new] = config[new] $0 "\n"; next }
-		NF == 2 && $1 != "" {
-			name = $1
-			sub(/-[0-9.]+$/, "", name)
-			version[new, name] = $2
-			names[name]
-			next
-		}
-		{ recipe[new] = recipe[new] $0 "\n" }
-		function add(part) {
-			list = list (list == "" ? "" : ", ") part
-		}
-		END {
-			for (name in names)
-				if (version[0, name] != version[1, name])
-					add(name " from " version[0, name] " to " version[1, name])
-			if (config[0] != config[1])
-				add("the configuration")
-			if (recipe[0] != recipe[1])
-				add("the recipe in kernel.sh")
-			print list
-		}
-	' "$1" "$2"
-}
-
-# announce - say what is built, and why a kernel of this name in the cache cannot be used.
-announce() {
-	# shellcheck disable=SC2012 # the names are made here
-	old=$(ls -td "$cache/$name"-*/ingredients 2>/dev/null | head -n 1)
-	if [ "$old" ]; then
-		say "building the kernel $name again (takes some minutes). Changed: $(
-			changes "$old" "$work/kept/ingredients")"
-	else
-		say "building the kernel $name (once; takes some minutes)"
-	fi
 }
 
 # kernel_make DIRECTORY ARGUMENT... - run make without the caller's environment: ARCH,
@@ -307,7 +266,7 @@ build() {
 	rm -rf "$work"
 	mkdir -p "$work/source" "$work/kept"
 	ingredients >"$work/kept/ingredients"
-	announce
+	say "building the kernel $name (takes some minutes)"
 	config=$work/config
 	configuration >"$config"
 	: >"$log"
