@@ -14,14 +14,12 @@
 #	--list		print the mutants or the cases, and run nothing
 #	--check		print what does not fit the sources: blocks of "equivalent" without a mutant, cases
 #			that change nothing, files without a line in "programs"
-#	--thorough	one more stage, of some minutes: the suite "fault"
 #	--keep-going	run all stages, and print which of them find a mutant
 #	--stages "NAME..."	run only these stages, after "compile"
 #	--record FILE	write to FILE which stages find a mutant. Results that FILE has are used, and not
 #			made again. Two runs with the same FILE share the work
 #	--summary FILE	print a summary of such a record, and run nothing. Fails if the stages of
-#			"make test" find less than SHARE percent of what all stages find
-#	--share PERCENT	that percentage (95)
+#			"make test" find less than 95 percent of what all stages find
 #
 # mutants.awk makes the mutants. Each goes through these stages until one finds it:
 #
@@ -56,7 +54,7 @@ top=$(cd "$tests/.." && pwd)
 here=$tests/mutation
 home=$top/.cache/mutation
 goal=''
-share=''
+share=95
 silence=300
 counted=memory/evict_test	# needs a guest whose clock counts instructions
 sample=0 seed=1 only='' list='' keep_going='' planted='' record='' summarize='' cases='' check=''
@@ -263,11 +261,6 @@ stage_debug() {
 	# shellcheck disable=SC2046,SC2086 # names, split on purpose
 	guest "--memory 1536 --image $debug" "$tree/.cache/build/module-debug" "SCALE=1 LEAKS=yes FIRST=yes" \
 		churn:1:1000 $(places $checked)
-}
-
-# Each allocation and each copy fails: no other suite runs the code that undoes a call then.
-stage_fault() {
-	ONLY=fault_test "$tree/tests/run.sh" fault >"$log" 2>&1
 }
 
 # stage_suite SUITE - the suite of a case, or some of its programs. It has to fail with the pattern of the case:
@@ -617,8 +610,7 @@ while [ $# -gt 0 ]; do
 	--cases) cases=yes ;;
 	--check) check=yes ;;
 	--keep-going) keep_going=yes ;;
-	--thorough) stages="$stages fault" ;;
-	--sample | --seed | --goal | --share | --only | --stages | --record | --summary)
+	--sample | --seed | --goal | --only | --stages | --record | --summary)
 		[ $# -ge 2 ] || usage 1 >&2
 		case $1 in
 		--goal) goal=$2 ;;
@@ -627,7 +619,6 @@ while [ $# -gt 0 ]; do
 		--stages) stages="compile $2" ;;
 		--record) record=$2 ;;
 		--summary) record=$2 summarize=yes ;;
-		--share) share=$2 ;;
 		--only) only="$only $2" ;;
 		esac
 		shift
@@ -640,11 +631,11 @@ done
 [ "$seed" != random ] || seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 # Each case has to be found, by a suite that "make test" need not have.
 if [ "$cases" ]; then
-	goal=${goal:-100} share=${share:-0}
+	goal=${goal:-100} share=0
 fi
-goal=${goal:-90} share=${share:-95}
-case $sample$seed$goal$share in
-*[!0-9]*) fail "--sample, --seed, --goal and --share are numbers" ;;
+goal=${goal:-90}
+case $sample$seed$goal in
+*[!0-9]*) fail "--sample, --seed and --goal are numbers" ;;
 esac
 if [ "$summarize" ]; then
 	summary
