@@ -101,6 +101,25 @@ install_tools() {
 		(cd "$temporary/root" && find . ! -type d | LC_ALL=C sort)
 }
 
+# Where make install puts what belongs to the system: modules to load, units, users, rules of udev.
+system='/usr/lib/modules-load.d /usr/lib/systemd/system /usr/lib/sysusers.d /usr/lib/udev/rules.d'
+
+# installs PREFIX LIB MODULES UNITS USERS RULES - print the files that make install puts into these directories.
+installs() {
+	{
+		printf ".$1/%s\n" bin/hbctl include/hashbelt/client.h include/hashbelt/uapi.h lib/hashbelt/hbctl-manage.so \
+			share/bash-completion/completions/hbctl share/doc/hashbelt/example.conf \
+			share/doc/hashbelt/hardening.md share/doc/hashbelt/hashbelt.cil share/doc/hashbelt/modprobe.conf \
+			share/fish/vendor_completions.d/hbctl.fish share/man/man1/hbctl.1 share/zsh/site-functions/_hbctl
+		printf ".$1/$2/%s\n" libhashbelt.a libhashbelt.so libhashbelt.so.0 libhashbelt.so.0.2.0 pkgconfig/hashbelt.pc
+		printf ".$4/%s\n" hashbelt.service hashbelt-metrics.service hashbelt-metrics.timer
+		echo ".$3/hashbelt.conf
+.$5/hashbelt.conf
+.$6/60-hashbelt.rules"
+		manuals "$1"
+	} | LC_ALL=C sort
+}
+
 # installed LANGUAGE STANDARD OPTION... - compile a program with the installed headers and library,
 # as hashbelt.pc says, and run it. Its output is compared.
 installed() {
@@ -255,25 +274,21 @@ for processor in arm64 s390x; do
 	"$tests/cross/kernel.sh" "$processor" release >/dev/null || exit
 done
 
-silent "hashbelt.h and hashbelt/client.h compile as C99" \
-	language gcc c99 c hashbelt.h hashbelt/client.h
-silent "hashbelt.h and hashbelt/client.h compile as C11" \
-	language gcc c11 c hashbelt.h hashbelt/client.h
-silent "hashbelt.h and hashbelt/client.h compile as C17" \
-	language gcc c17 c hashbelt.h hashbelt/client.h
-silent "hashbelt.h and hashbelt/client.h compile as C++11" \
-	language g++ c++11 cc hashbelt.h hashbelt/client.h
-silent "hashbelt.h and hashbelt/client.h compile as C++17" \
-	language g++ c++17 cc hashbelt.h hashbelt/client.h
-silent "hashbelt.h and hashbelt/client.h compile as C++20" \
-	language g++ c++20 cc hashbelt.h hashbelt/client.h
+for standard in c99 c11 c17; do
+	silent "hashbelt.h and hashbelt/client.h compile as C${standard#c}" \
+		language gcc $standard c hashbelt.h hashbelt/client.h
+done
+for standard in 11 17 20; do
+	silent "hashbelt.h and hashbelt/client.h compile as C++$standard" \
+		language g++ c++$standard cc hashbelt.h hashbelt/client.h
+done
 silent "structures of hashbelt.h have the same layout in 32 bits" layout gcc -m32
 silent "the client library builds for 32 bits" library gcc -m32
 silent "hbctl compiles for 32 bits" program gcc -m32
-silent "structures of hashbelt.h have the same layout on arm64" cross aarch64 layout
-silent "the client library builds for arm64" cross aarch64 library
-silent "structures of hashbelt.h have the same layout on s390x (big-endian)" cross s390x layout
-silent "the client library builds for s390x" cross s390x library
+for processor in aarch64 s390x; do
+	silent "structures of hashbelt.h have the same layout on $processor" cross $processor layout
+	silent "the client library builds for $processor" cross $processor library
+done
 silent "the module builds for the stock kernel with W=1 and sparse without a warning" module
 for old in 4.19 5.9; do
 	silent "the build for Linux $old ends with a sentence that names the kernels that work" \
@@ -284,30 +299,9 @@ silent "the build for a kernel of 32 bits ends with a sentence that names the ke
 	unfit_module "hashbelt builds for 64-bit kernels, and this one has 32 bits: " CONFIG_64BIT=
 silent "the module builds for arm64 without a warning" cross_module arm64
 silent "the module builds for s390x without a warning" cross_module s390x
-is "make install with LIBDIR installs these files" 0 './opt/bin/hbctl
-./opt/include/hashbelt/client.h
-./opt/include/hashbelt/uapi.h
-./opt/lib/hashbelt/hbctl-manage.so
-./opt/lib64/libhashbelt.a
-./opt/lib64/libhashbelt.so
-./opt/lib64/libhashbelt.so.0
-./opt/lib64/libhashbelt.so.0.2.0
-./opt/lib64/pkgconfig/hashbelt.pc
-./opt/share/bash-completion/completions/hbctl
-./opt/share/doc/hashbelt/example.conf
-./opt/share/doc/hashbelt/hardening.md
-./opt/share/doc/hashbelt/hashbelt.cil
-./opt/share/doc/hashbelt/modprobe.conf
-./opt/share/fish/vendor_completions.d/hbctl.fish
-./opt/share/man/man1/hbctl.1
-'"$(manuals /opt)"'
-./opt/share/zsh/site-functions/_hbctl
-./usr/lib/modules-load.d/hashbelt.conf
-./usr/lib/systemd/system/hashbelt-metrics.service
-./usr/lib/systemd/system/hashbelt-metrics.timer
-./usr/lib/systemd/system/hashbelt.service
-./usr/lib/sysusers.d/hashbelt.conf
-./usr/lib/udev/rules.d/60-hashbelt.rules' '' install_tools LIBPQ= LIBEVENT= LIBHIREDIS= PREFIX=/opt LIBDIR=/opt/lib64
+# shellcheck disable=SC2086 # directories, split on purpose
+is "make install with LIBDIR installs these files" 0 "$(installs /opt lib64 $system)" '' \
+	install_tools LIBPQ= LIBEVENT= LIBHIREDIS= PREFIX=/opt LIBDIR=/opt/lib64
 mv "$temporary/root" "$temporary/installed"
 output="ENOENT, handle NULL
 there is no device /nonexistent: load the module with 'modprobe hashbelt' or 'insmod hashbelt.ko'
@@ -327,71 +321,22 @@ silent "hashbelt.4 describes each field of the structures that it shows" fields
 silent "the programs in hashbelt.4 and libhashbelt.3 compile" \
 	compile_examples hashbelt.4 man3/libhashbelt.3
 silent "libhashbelt.a defines the symbols of libhashbelt.so and no others" archive
-is "make install installs these files below /usr" 0 './usr/lib/modules-load.d/hashbelt.conf
-./usr/lib/systemd/system/hashbelt-metrics.service
-./usr/lib/systemd/system/hashbelt-metrics.timer
-./usr/lib/systemd/system/hashbelt.service
-./usr/lib/sysusers.d/hashbelt.conf
-./usr/lib/udev/rules.d/60-hashbelt.rules
-./usr/local/bin/hbctl
-./usr/local/include/hashbelt/client.h
-./usr/local/include/hashbelt/uapi.h
-./usr/local/lib/hashbelt/hbctl-manage.so
-./usr/local/lib/libhashbelt.a
-./usr/local/lib/libhashbelt.so
-./usr/local/lib/libhashbelt.so.0
-./usr/local/lib/libhashbelt.so.0.2.0
-./usr/local/lib/pkgconfig/hashbelt.pc
-./usr/local/share/bash-completion/completions/hbctl
-./usr/local/share/doc/hashbelt/example.conf
-./usr/local/share/doc/hashbelt/hardening.md
-./usr/local/share/doc/hashbelt/hashbelt.cil
-./usr/local/share/doc/hashbelt/modprobe.conf
-./usr/local/share/fish/vendor_completions.d/hbctl.fish
-./usr/local/share/man/man1/hbctl.1
-'"$(manuals /usr/local)
-./usr/local/share/zsh/site-functions/_hbctl" '' install_tools LIBPQ= LIBEVENT= LIBHIREDIS=
+# shellcheck disable=SC2086 # directories, split on purpose
+is "make install installs these files below /usr" 0 "$(installs /usr/local lib $system)" '' \
+	install_tools LIBPQ= LIBEVENT= LIBHIREDIS=
+others='bin/hbctl-store share/man/man8/hbfollow.8 share/man/man8/hbserve.8'
+for program in hbfollow hbserve; do
+	others="$others bin/$program share/bash-completion/completions/$program share/zsh/site-functions/_$program
+		share/fish/vendor_completions.d/$program.fish"
+done
 is "make install installs files, with hbctl-store, hbserve and hbfollow, in the directories that are given" 0 \
-	'./modules/hashbelt.conf
-./opt/bin/hbctl
-./opt/bin/hbctl-store
-./opt/bin/hbfollow
-./opt/bin/hbserve
-./opt/include/hashbelt/client.h
-./opt/include/hashbelt/uapi.h
-./opt/lib/hashbelt/hbctl-manage.so
-./opt/lib/libhashbelt.a
-./opt/lib/libhashbelt.so
-./opt/lib/libhashbelt.so.0
-./opt/lib/libhashbelt.so.0.2.0
-./opt/lib/pkgconfig/hashbelt.pc
-./opt/share/bash-completion/completions/hbctl
-./opt/share/bash-completion/completions/hbfollow
-./opt/share/bash-completion/completions/hbserve
-./opt/share/doc/hashbelt/example.conf
-./opt/share/doc/hashbelt/hardening.md
-./opt/share/doc/hashbelt/hashbelt.cil
-./opt/share/doc/hashbelt/modprobe.conf
-./opt/share/fish/vendor_completions.d/hbctl.fish
-./opt/share/fish/vendor_completions.d/hbfollow.fish
-./opt/share/fish/vendor_completions.d/hbserve.fish
-./opt/share/man/man1/hbctl.1
-'"$(manuals /opt)"'
-./opt/share/man/man8/hbfollow.8
-./opt/share/man/man8/hbserve.8
-./opt/share/zsh/site-functions/_hbctl
-./opt/share/zsh/site-functions/_hbfollow
-./opt/share/zsh/site-functions/_hbserve
-./rules/60-hashbelt.rules
-./units/hashbelt-metrics.service
-./units/hashbelt-metrics.timer
-./units/hashbelt.service
-./units/hbfollow@.service
-./units/hbserve-redis@.service
-./units/hbserve-redis@.socket
-./units/hbserve@.service
-./units/hbserve@.socket
-./users/hashbelt.conf' '' install_tools LIBPQ=yes LIBEVENT=yes LIBHIREDIS=yes PREFIX=/opt RULES=/rules UNITS=/units \
+	"$({
+		installs /opt lib /modules /units /users /rules
+		# shellcheck disable=SC2086 # names, split on purpose
+		printf './opt/%s\n' $others
+		printf './units/%s\n' hbfollow@.service hbserve@.service hbserve@.socket hbserve-redis@.service \
+			hbserve-redis@.socket
+	} | LC_ALL=C sort)" '' install_tools LIBPQ=yes LIBEVENT=yes LIBHIREDIS=yes PREFIX=/opt RULES=/rules UNITS=/units \
 	MODULES_LOAD=/modules SYSUSERS=/users SYSCONF=/conf
 is "the installed hashbelt.service applies the directory that is given" 0 \
 	'ExecStart=/opt/bin/hbctl apply --load /var/lib/hashbelt /conf/hashbelt
