@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* duration_test - durations and sizes are read and written. */
+/* duration_test - durations, sizes and numbers are read and written. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,243 +9,128 @@
 #include "duration.h"
 #include "hashbelt.h"
 
-#define DAY	(24 * 60 * 60 * 1000ULL)
+#define MINUTE	(60 * 1000ULL)
+#define HOUR	(60 * MINUTE)
+#define DAY	(24 * HOUR)
 
-static const struct parse_case {
+struct pair {
 	const char *text;
-	int err;
-	__u64 ms;
-} parse_cases[] = {
-	{ "250ms", 0, 250 },
-	{ "30s", 0, 30000 },
-	{ "15m", 0, 15 * 60000 },
-	{ "2h", 0, 2 * 3600000 },
-	{ "7d", 0, 7 * DAY },
-	{ "1h30m", 0, 5400000 },
-	{ "1d2h3m4s5ms", 0, DAY + 2 * 3600000 + 3 * 60000 + 4005 },
-	{ "1m5ms", 0, 60005 },
-	{ "0.5h1s", 0, 1801000 },
-	{ "90", 0, 90000 },
-	{ "0.5", 0, 500 },
-	{ "1.001", 0, 1001 },
-	{ "0.0004", 0, 0 },
-	{ "0.0005", 0, 1 },
-	{ "0.00000000000000000000000000001", 0, 0 },
-	{ "0.9999", 0, 1000 },
-	{ "0.5d", 0, DAY / 2 },
-	{ "0.000000012d", 0, 1 },
-	{ "0", 0, 0 },
-	{ "0s", 0, 0 },
-	{ "007", 0, 7000 },
-	{ "4398046511104ms", 0, HASHBELT_TTL_MAX_MS },
-	{ "4398046511105ms", -ERANGE, 0 },
-	{ "4398046511103ms", 0, HASHBELT_TTL_MAX_MS - 1 },
-	{ "4398046511.104", 0, HASHBELT_TTL_MAX_MS },
-	{ "4398046511.105", -ERANGE, 0 },
-	{ "50904d", -ERANGE, 0 },
-	{ "50903d", 0, 50903 * DAY },
-	{ "4398046511s105ms", -ERANGE, 0 },
-	{ "18446744073709551617ms", -ERANGE, 0 },
-	{ "99999999999999999999999999d", -ERANGE, 0 },
-	{ "213503982335d", -ERANGE, 0 },
-	{ "", -EINVAL, 0 },
-	{ "s", -EINVAL, 0 },
-	{ "ms", -EINVAL, 0 },
-	{ "-1s", -EINVAL, 0 },
-	{ "+1s", -EINVAL, 0 },
-	{ " 1s", -EINVAL, 0 },
-	{ "1s ", -EINVAL, 0 },
-	{ "1 s", -EINVAL, 0 },
-	{ "1.s", -EINVAL, 0 },
-	{ ".5s", -EINVAL, 0 },
-	{ "1.5.5s", -EINVAL, 0 },
-	{ "1w", 0, 7 * DAY },
-	{ "2w3d", 0, 17 * DAY },
-	{ "1.5week", 0, 10 * DAY + DAY / 2 },
-	{ "10min", 0, 600000 },
-	{ "1minute30seconds", 0, 90000 },
-	{ "2hours5mins", 0, 7500000 },
-	{ "3days", 0, 3 * DAY },
-	{ "20msec", 0, 20 },
-	{ "1hou", -EINVAL, 0 },
-	{ "1minutess", -EINVAL, 0 },
-	{ "1d1w", -EINVAL, 0 },
-	{ "7272w", -ERANGE, 0 },
-	{ "1S", -EINVAL, 0 },
-	{ "1mss", -EINVAL, 0 },
-	{ "1m1", -EINVAL, 0 },
-	{ "30m1h", -EINVAL, 0 },
-	{ "1h1h", -EINVAL, 0 },
-	{ "0x10", -EINVAL, 0 },
-	{ "1e3", -EINVAL, 0 },
-	{ "never", -EINVAL, 0 },
-};
-
-static const struct format_case {
 	__u64 number;
-	const char *text;
-} duration_cases[] = {
-	{ 0, "0s" },
-	{ 1, "1ms" },
-	{ 999, "999ms" },
-	{ 1000, "1s" },
-	{ 1500, "1.5s" },
-	{ 1001, "1.001s" },
-	{ 59999, "59.999s" },
-	{ 60000, "1m" },
-	{ 60005, "1m0.005s" },
-	{ 100000, "1m40s" },
-	{ 299874, "4m59.874s" },
-	{ 5400000, "1h30m" },
-	{ 3600000 + 5000, "1h5s" },
-	{ 7 * DAY, "7d" },
-	{ DAY + 2 * 3600000 + 3 * 60000 + 4005, "1d2h3m4.005s" },
-	{ HASHBELT_TTL_MAX_MS, "50903d7h35m11.104s" },
-}, ns_cases[] = {
-	{ 0, "0s" },
-	{ 1, "1ms" },
-	{ 1000000, "1ms" },
-	{ 1000001, "2ms" },
-	{ 1500000000, "1.5s" },
-	{ 60000 * 1000000ULL, "1m" },
-}, size_cases[] = {
-	{ 0, "0 B" },
-	{ 1023, "1023 B" },
-	{ 1024, "1.0 KiB" },
-	{ 1536, "1.5 KiB" },
-	{ 3456, "3.4 KiB" },
-	{ 1024 * 1024 - 1, "1.0 MiB" },
-	{ 1024 * 1024, "1.0 MiB" },
-	{ 5ULL << 30, "5.0 GiB" },
-	{ ~0ULL, "16.0 EiB" },
 };
 
-static const struct size_case {
-	const char *text;
-	int err;
-	__u64 bytes;
-} size_parse_cases[] = {
-	{ "0", 0, 0 },
-	{ "1", 0, 1 },
-	{ "4096", 0, 4096 },
-	{ "007", 0, 7 },
-	{ "64k", 0, 65536 },
-	{ "64K", 0, 65536 },
-	{ "10M", 0, 10485760 },
-	{ "10m", 0, 10485760 },
-	{ "2G", 0, 2147483648 },
-	{ "3t", 0, 3298534883328 },
-	{ "5P", 0, 5629499534213120 },
-	{ "15E", 0, 17293822569102704640ULL },
-	{ "0E", 0, 0 },
-	{ "18446744073709551615", 0, ~0ULL },
-	{ "18446744073709551616", -ERANGE, 0 },
-	{ "18446744073709551625", -ERANGE, 0 },
-	{ "99999999999999999999999", -ERANGE, 0 },
-	{ "18014398509481983k", 0, 18446744073709550592ULL },
-	{ "18014398509481984k", -ERANGE, 0 },
-	{ "16E", -ERANGE, 0 },
-	{ "17179869184G", -ERANGE, 0 },
-	{ "17179869183G", 0, 18446744072635809792ULL },
-	{ "", -EINVAL, 0 },
-	{ "k", -EINVAL, 0 },
-	{ "-1", -EINVAL, 0 },
-	{ "+1", -EINVAL, 0 },
-	{ " 1", -EINVAL, 0 },
-	{ "1 ", -EINVAL, 0 },
-	{ "1 k", -EINVAL, 0 },
-	{ "1kk", -EINVAL, 0 },
-	{ "1kB", 0, 1000 },
-	{ "64MB", 0, 64000000 },
-	{ "1KiB", 0, 1024 },
-	{ "64MiB", 0, 67108864 },
-	{ "1.5G", 0, 1610612736 },
-	{ "0.5kB", 0, 500 },
-	{ "1.0001k", 0, 1024 },
-	{ "15.999999999E", 0, 18446744072556630111ULL },
-	{ "16.5E", -ERANGE, 0 },
-	{ "1B", 0, 1 },
-	{ "10000PB", 0, 10000000000000000000ULL },
-	{ "1.5", -EINVAL, 0 },
-	{ "1.k", -EINVAL, 0 },
-	{ "1.5.5k", -EINVAL, 0 },
-	{ "1Ki", -EINVAL, 0 },
-	{ "1kiBB", -EINVAL, 0 },
-	{ "1xiB", -EINVAL, 0 },
-	{ "1,5", -EINVAL, 0 },
-	{ "0x10", -EINVAL, 0 },
-	{ "1e3", -EINVAL, 0 },
-	{ "1+", -EINVAL, 0 },
-	{ "none", -EINVAL, 0 },
+/* @wrong: EINVAL; @large: ERANGE. Each list ends with NULL. */
+static const struct reader {
+	const char *name;
+	int (*parse)(const char *text, __u64 *number);
+	struct pair right[40];
+	const char *wrong[30];
+	const char *large[10];
+} readers[] = {
+	{ "duration_parse()", duration_parse, {
+		{ "250ms", 250 }, { "30s", 30000 }, { "15m", 15 * MINUTE }, { "2h", 2 * HOUR },
+		{ "7d", 7 * DAY }, { "1h30m", HOUR + 30 * MINUTE }, { "1m5ms", MINUTE + 5 },
+		{ "1d2h3m4s5ms", DAY + 2 * HOUR + 3 * MINUTE + 4005 }, { "0.5h1s", HOUR / 2 + 1000 },
+		{ "90", 90000 }, { "0.5", 500 }, { "1.001", 1001 }, { "0.0004", 0 }, { "0.0005", 1 },
+		{ "0.00000000000000000000000000001", 0 }, { "0.9999", 1000 }, { "0.5d", DAY / 2 },
+		{ "0.000000012d", 1 }, { "0", 0 }, { "0s", 0 }, { "007", 7000 },
+		{ "4398046511104ms", HASHBELT_TTL_MAX_MS },
+		{ "4398046511103ms", HASHBELT_TTL_MAX_MS - 1 },
+		{ "4398046511.104", HASHBELT_TTL_MAX_MS }, { "50903d", 50903 * DAY },
+		{ "1w", 7 * DAY }, { "2w3d", 17 * DAY }, { "1.5week", 10 * DAY + DAY / 2 },
+		{ "10min", 10 * MINUTE }, { "1minute30seconds", 90000 }, { "3days", 3 * DAY },
+		{ "2hours5mins", 2 * HOUR + 5 * MINUTE }, { "20msec", 20 },
+	}, {
+		"", "s", "ms", "-1s", "+1s", " 1s", "1s ", "1 s", "1.s", ".5s", "1.5.5s", "1hou",
+		"1minutess", "1d1w", "1S", "1mss", "1m1", "30m1h", "1h1h", "0x10", "1e3", "never",
+	}, {
+		"4398046511105ms", "4398046511.105", "50904d", "7272w", "4398046511s105ms",
+		"18446744073709551617ms", "99999999999999999999999999d", "213503982335d",
+	} },
+	{ "size_parse()", size_parse, {
+		{ "0", 0 }, { "1", 1 }, { "4096", 4096 }, { "007", 7 }, { "64k", 65536 },
+		{ "64K", 65536 }, { "10M", 10 << 20 }, { "10m", 10 << 20 }, { "2G", 2ULL << 30 },
+		{ "3t", 3ULL << 40 }, { "5P", 5ULL << 50 }, { "15E", 15ULL << 60 }, { "0E", 0 },
+		{ "18446744073709551615", ~0ULL }, { "18014398509481983k", ~0ULL - 1023 },
+		{ "17179869183G", ~0ULL - (1 << 30) + 1 }, { "1kB", 1000 }, { "64MB", 64000000 },
+		{ "1KiB", 1024 }, { "64MiB", 64 << 20 }, { "1.5G", 3ULL << 29 }, { "0.5kB", 500 },
+		{ "1.0001k", 1024 }, { "15.999999999E", 18446744072556630111ULL }, { "1B", 1 },
+		{ "10000PB", 10000000000000000000ULL },
+	}, {
+		"", "k", "-1", "+1", " 1", "1 ", "1 k", "1kk", "1.5", "1.k", "1.5.5k", "1Ki", "1kiBB",
+		"1xiB", "1,5", "0x10", "1e3", "1+", "none",
+	}, {
+		"18446744073709551616", "18446744073709551625", "99999999999999999999999",
+		"18014398509481984k", "16E", "16.5E", "17179869184G",
+	} },
+	{ "number_parse()", number_parse, {
+		{ "0", 0 }, { "10", 10 }, { "010", 10 }, { "09", 9 }, { "0x1F", 31 }, { "0Xff", 255 },
+		{ "18446744073709551615", ~0ULL }, { "0xffffffffffffffff", ~0ULL },
+	}, {
+		"", "0x", "0x0x1", "x1", "1a", "a", "-1", "+1", "0x-1", " 1", "1 ", "1.0",
+	}, {
+		"18446744073709551616", "0x10000000000000000",
+	} },
 };
 
-static const struct size_case number_cases[] = {
-	{ "0", 0, 0 },
-	{ "10", 0, 10 },
-	{ "010", 0, 10 },
-	{ "09", 0, 9 },
-	{ "0x1F", 0, 31 },
-	{ "0Xff", 0, 255 },
-	{ "18446744073709551615", 0, ~0ULL },
-	{ "18446744073709551616", -ERANGE, 0 },
-	{ "0xffffffffffffffff", 0, ~0ULL },
-	{ "0x10000000000000000", -ERANGE, 0 },
-	{ "", -EINVAL, 0 },
-	{ "0x", -EINVAL, 0 },
-	{ "0x0x1", -EINVAL, 0 },
-	{ "x1", -EINVAL, 0 },
-	{ "1a", -EINVAL, 0 },
-	{ "a", -EINVAL, 0 },
-	{ "-1", -EINVAL, 0 },
-	{ "+1", -EINVAL, 0 },
-	{ "0x-1", -EINVAL, 0 },
-	{ " 1", -EINVAL, 0 },
-	{ "1 ", -EINVAL, 0 },
-	{ "1.0", -EINVAL, 0 },
+static const struct writer {
+	const char *name;
+	const char *(*format)(char *text, __u64 number);
+	struct pair pairs[20];
+} writers[] = {
+	{ "duration_format()", duration_format, {
+		{ "0s", 0 }, { "1ms", 1 }, { "999ms", 999 }, { "1s", 1000 }, { "1.5s", 1500 },
+		{ "1.001s", 1001 }, { "59.999s", 59999 }, { "1m", MINUTE }, { "1m0.005s", 60005 },
+		{ "1m40s", 100000 }, { "4m59.874s", 299874 }, { "1h30m", HOUR + 30 * MINUTE },
+		{ "1h5s", HOUR + 5000 }, { "7d", 7 * DAY },
+		{ "1d2h3m4.005s", DAY + 2 * HOUR + 3 * MINUTE + 4005 },
+		{ "50903d7h35m11.104s", HASHBELT_TTL_MAX_MS },
+	} },
+	{ "duration_format_ns()", duration_format_ns, {
+		{ "0s", 0 }, { "1ms", 1 }, { "1ms", 1000000 }, { "2ms", 1000001 },
+		{ "1.5s", 1500000000 }, { "1m", MINUTE * 1000000 },
+	} },
+	{ "size_format()", size_format, {
+		{ "0 B", 0 }, { "1023 B", 1023 }, { "1.0 KiB", 1024 }, { "1.5 KiB", 1536 },
+		{ "3.4 KiB", 3456 }, { "1.0 MiB", (1 << 20) - 1 }, { "1.0 MiB", 1 << 20 },
+		{ "5.0 GiB", 5ULL << 30 }, { "16.0 EiB", ~0ULL },
+	} },
 };
 
-static void test_parse(const struct parse_case *test)
-{
-	__u64 ms = 0;
-	int err = duration_parse(test->text, &ms);
-
-	if (!ok(err == test->err && (err || ms == test->ms), "duration_parse() %s '%s'",
-		test->err ? "refuses" : "reads", test->text))
-		note("expected %s, %llu ms, found %s, %llu ms", error_name(test->err), test->ms,
-		     error_name(err), ms);
-}
-
-static void test_size(const struct size_case *test)
-{
-	__u64 bytes = 0;
-	int err = size_parse(test->text, &bytes);
-
-	if (!ok(err == test->err && (err || bytes == test->bytes), "size_parse() %s '%s'",
-		test->err ? "refuses" : "reads", test->text))
-		note("expected %s, %llu bytes, found %s, %llu bytes", error_name(test->err),
-		     test->bytes, error_name(err), bytes);
-}
-
-static void test_number(const struct size_case *test)
+static void test_read(const struct reader *reader, const char *text, int want_err, __u64 want)
 {
 	__u64 number = 0;
-	int err = number_parse(test->text, &number);
+	int err = reader->parse(text, &number);
 
-	if (!ok(err == test->err && (err || number == test->bytes), "number_parse() %s '%s'",
-		test->err ? "refuses" : "reads", test->text))
-		note("expected %s, %llu, found %s, %llu", error_name(test->err), test->bytes,
+	if (!ok(err == want_err && (err || number == want), "%s %s '%s'", reader->name,
+		want_err ? "refuses" : "reads", text))
+		note("expected %s, %llu, found %s, %llu", error_name(want_err), want,
 		     error_name(err), number);
 }
 
-static void test_format(const struct format_case *test, const char *what,
-			const char *(*format)(char *text, __u64 number))
+static void test_reader(const struct reader *reader)
 {
+	const struct pair *right;
+	const char * const *text;
+
+	for (right = reader->right; right->text; right++)
+		test_read(reader, right->text, 0, right->number);
+	for (text = reader->wrong; *text; text++)
+		test_read(reader, *text, -EINVAL, 0);
+	for (text = reader->large; *text; text++)
+		test_read(reader, *text, -ERANGE, 0);
+}
+
+static void test_writer(const struct writer *writer)
+{
+	const struct pair *pair;
 	char text[DURATION_SIZE];
 
-	format(text, test->number);
-	if (!ok(!strcmp(text, test->text), "%s writes %llu as '%s'", what, test->number,
-		test->text))
-		note("expected '%s', found '%s'", test->text, text);
+	for (pair = writer->pairs; pair->text; pair++) {
+		writer->format(text, pair->number);
+		if (!ok(!strcmp(text, pair->text), "%s writes %llu as '%s'", writer->name,
+			pair->number, pair->text))
+			note("found '%s'", text);
+	}
 }
 
 /* duration_parse() reads every text of duration_format() as the same time. */
@@ -269,18 +154,10 @@ int main(void)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(parse_cases); i++)
-		test_parse(&parse_cases[i]);
-	for (i = 0; i < ARRAY_SIZE(duration_cases); i++)
-		test_format(&duration_cases[i], "duration_format()", duration_format);
-	for (i = 0; i < ARRAY_SIZE(ns_cases); i++)
-		test_format(&ns_cases[i], "duration_format_ns()", duration_format_ns);
-	for (i = 0; i < ARRAY_SIZE(size_cases); i++)
-		test_format(&size_cases[i], "size_format()", size_format);
-	for (i = 0; i < ARRAY_SIZE(size_parse_cases); i++)
-		test_size(&size_parse_cases[i]);
-	for (i = 0; i < ARRAY_SIZE(number_cases); i++)
-		test_number(&number_cases[i]);
+	for (i = 0; i < ARRAY_SIZE(readers); i++)
+		test_reader(&readers[i]);
+	for (i = 0; i < ARRAY_SIZE(writers); i++)
+		test_writer(&writers[i]);
 	test_both_ways();
 	return done_testing();
 }

@@ -14,31 +14,33 @@
 
 /* The lines of a file, each with a | behind it and the way in which the last read has ended. */
 static const struct lines_case {
-	const char *bytes;
-	const char *lines;
+	const char *bytes, *lines;
 	enum text_line_end end;
 } cases[] = {
-	{ "", "", TEXT_LINE_NONE },
-	{ "\n", "|", TEXT_LINE_NONE },
-	{ "\r\n", "|", TEXT_LINE_NONE },
-	{ "a b\n\nc\n", "a b||c|", TEXT_LINE_NONE },
-	{ "a\r\nb\rc\r\r\n", "a|b\rc\r|", TEXT_LINE_NONE },
-	{ "a\nb", "a|b|", TEXT_LINE_CUT },
-	{ "a\r", "a|", TEXT_LINE_CUT },
+	{ "", "", TEXT_LINE_NONE }, { "\n", "|", TEXT_LINE_NONE }, { "\r\n", "|", TEXT_LINE_NONE },
+	{ "a b\n\nc\n", "a b||c|", TEXT_LINE_NONE }, { "a\r", "a|", TEXT_LINE_CUT },
+	{ "a\r\nb\rc\r\r\n", "a|b\rc\r|", TEXT_LINE_NONE }, { "a\nb", "a|b|", TEXT_LINE_CUT },
 	{ "\r", "|", TEXT_LINE_CUT },
 };
 
+/* A stream with these bytes. fmemopen() of 0 bytes fails. */
+static FILE *open_bytes(const char *bytes, size_t len)
+{
+	FILE *file = fmemopen((char *)bytes, len + !len, "r");
+
+	if (!len)
+		getc(file);
+	return file;
+}
+
 static void test_lines(const struct lines_case *test, size_t number)
 {
-	FILE *file = fmemopen((char *)test->bytes, strlen(test->bytes) + !*test->bytes, "r");
+	FILE *file = open_bytes(test->bytes, strlen(test->bytes));
 	struct text_line line = { .most = MOST };
 	enum text_line_end end;
 	char found[64] = "";
 	size_t read = 0;
 
-	/* fmemopen() of 0 bytes fails. */
-	if (!*test->bytes)
-		getc(file);
 	do {
 		end = text_line_read(&line, file);
 		read += line.read;
@@ -53,36 +55,25 @@ static void test_lines(const struct lines_case *test, size_t number)
 	fclose(file);
 }
 
-/* A line of @len bytes, and its end. */
-static enum text_line_end read_long(size_t len, const char *line_end, size_t *found)
+/* Lines of the largest length, and of one and two bytes more. */
+static void test_bound(const char *line_end)
 {
-	struct text_line line = { .most = MOST };
 	char bytes[MOST + 8];
-	enum text_line_end end;
-	FILE *file;
+	size_t more;
 
-	memset(bytes, 'k', len);
-	strcpy(bytes + len, line_end);
-	file = fmemopen(bytes, strlen(bytes), "r");
-	end = text_line_read(&line, file);
-	*found = line.len;
-	free(line.text);
-	fclose(file);
-	return end;
-}
+	for (more = 0; more <= 2; more++) {
+		struct text_line line = { .most = MOST };
+		enum text_line_end end;
+		FILE *file;
 
-static void test_bound(void)
-{
-	static const char * const ends[] = { "", "\n", "\r\n", "\r" };
-	size_t i, len;
-
-	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		ok(read_long(MOST, ends[i], &len) <= TEXT_LINE_CUT && len == MOST,
-		   "a line of the largest length is read, with end %zu", i);
-		is_int(read_long(MOST + 1, ends[i], &len), TEXT_LINE_LONG,
-		       "a line of a byte more is too long, with end %zu", i);
-		is_int(read_long(MOST + 2, ends[i], &len), TEXT_LINE_LONG,
-		       "a line of two bytes more is too long, with end %zu", i);
+		memset(bytes, 'k', MOST + more);
+		strcpy(bytes + MOST + more, line_end);
+		file = open_bytes(bytes, strlen(bytes));
+		end = text_line_read(&line, file);
+		ok(more ? end == TEXT_LINE_LONG : end <= TEXT_LINE_CUT && line.len == MOST,
+		   "a line of %zu bytes and an end of %zu", MOST + more, strlen(line_end));
+		free(line.text);
+		fclose(file);
 	}
 }
 
@@ -129,30 +120,21 @@ static void test_failures(void)
 	free(line.text);
 }
 
-static void test_nul(void)
+/* The first line of some bytes without its byte order mark, if it @had one. */
+static void test_mark(const char *bytes, size_t len, const char *want, size_t want_len, bool had)
 {
-	char bytes[] = "a\0b\nc";
-	FILE *file = fmemopen(bytes, sizeof(bytes) - 1, "r");
-	struct text_line line = { .most = MOST };
-
-	is_int(text_line_read(&line, file), TEXT_LINE_WHOLE, "a line with a NUL is whole");
-	ok(line.len == 3 && !memcmp(line.text, "a\0b", 4), "a line keeps its NUL bytes");
-	free(line.text);
-	fclose(file);
-}
-
-static void test_mark(const char *bytes, const char *want, bool had)
-{
-	FILE *file = fmemopen((char *)bytes, strlen(bytes), "r");
+	FILE *file = open_bytes(bytes, len);
 	struct text_line line = { .most = MOST };
 
 	text_line_read(&line, file);
-	ok(text_line_drop_mark(&line) == had && !strcmp(line.text, want) &&
-	   line.len == strlen(want),
-	   "of %zu bytes %zu stay behind the mark", strlen(bytes), strlen(want));
+	ok(text_line_drop_mark(&line) == had && line.len == want_len &&
+	   !memcmp(line.text, want, want_len + 1),
+	   "of %zu bytes %zu stay behind the mark", len, want_len);
 	free(line.text);
 	fclose(file);
 }
+
+#define MARK(bytes, want, had)	test_mark(bytes, sizeof(bytes) - 1, want, sizeof(want) - 1, had)
 
 int main(void)
 {
@@ -160,12 +142,15 @@ int main(void)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		test_lines(&cases[i], i);
-	test_bound();
+	test_bound("");
+	test_bound("\n");
+	test_bound("\r\n");
+	test_bound("\r");
 	test_failures();
-	test_nul();
-	test_mark("\357\273\277abc\n", "abc", true);
-	test_mark("\xef\xbb\xbf\n", "", true);
-	test_mark("\357\273abc\n", "\357\273abc", false);
-	test_mark("a\xef\xbb\xbf\n", "a\xef\xbb\xbf", false);
+	MARK("a\0b\nc", "a\0b", false);
+	MARK("\357\273\277abc\n", "abc", true);
+	MARK("\357\273\277\n", "", true);
+	MARK("\357\273abc\n", "\357\273abc", false);
+	MARK("a\357\273\277\n", "a\357\273\277", false);
 	return done_testing();
 }
