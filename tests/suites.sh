@@ -191,7 +191,6 @@ suite_usage() {
 	one python_install "$tests/python/install.t" "$top/.cache/build/tools-guest"
 	one links "$tests/docs/links.t"
 	PATH=$payload:$PATH one usage "$tests/hbctl/usage.t"
-	PATH=$payload:$PATH one lock_usage "$tests/hbctl/lock_usage.t"
 	PATH=$payload:$PATH one apply_usage "$tests/hbctl/apply_usage.t"
 	PATH=$payload:$PATH one tab "$tests/hbctl/tab_test.py" hbctl
 }
