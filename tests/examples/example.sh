@@ -45,16 +45,6 @@ lines() {
 	result "$1" "$wrong"
 }
 
-# holds NAME PROGRAM [VARIABLE=VALUE]... - checks that the awk program sets "seen" when it
-# finds lines to check, and that it prints nothing: it prints what is wrong.
-holds() {
-	name=$1 program=$2
-	shift 2
-	result "$name" "$(awk "$program
-		END { if (!seen) print \"the output has no line to check\" }" \
-		"$@" "$temporary/out" 2>&1)"
-}
-
 # usage NAME - checks that --help prints the usage on stdout and exits with 0, and that a
 # wrong option prints it on stderr and exits with 2.
 usage() {
