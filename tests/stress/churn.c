@@ -53,25 +53,26 @@ static void settle(uint64_t sequence)
 		wrong("event %llu was settled twice", (unsigned long long)sequence);
 }
 
-/* Reads events; @settles: they are settled at once. Return: the last sequence number. */
-static uint64_t read_some(struct hashbelt *belt, char *buffer, int settles, uint64_t *first)
+/* Counts losses with the events that report them: events without an ack are read again. */
+static void settle_all(const char *buffer, ssize_t len)
 {
 	const struct hashbelt_event *event = NULL;
+
+	while (len > 0 && (event = hashbelt_event_next(buffer, len, event))) {
+		atomic_fetch_add(&told_lost, event->lost);
+		settle(event->sequence);
+	}
+}
+
+/* Reads events, which are settled at once. Return: true if there were some. */
+static int read_some(struct hashbelt *belt, char *buffer)
+{
 	ssize_t len = hashbelt_read(belt, buffer, BUFFER);
-	uint64_t last = 0;
 
 	if (len < 0 && len != -EAGAIN && len != -ENODATA && len != -EIDRM)
 		wrong("read: %s", strerror(-len));
-	*first = 0;
-	while (len > 0 && (event = hashbelt_event_next(buffer, len, event))) {
-		atomic_fetch_add(&told_lost, event->lost);
-		last = event->sequence;
-		if (!*first)
-			*first = last;
-		if (settles)
-			settle(last);
-	}
-	return last;
+	settle_all(buffer, len);
+	return len > 0;
 }
 
 static void *read_plainly(void *name)
@@ -79,10 +80,9 @@ static void *read_plainly(void *name)
 	char *buffer = malloc(BUFFER);
 	struct hashbelt_info info = { 0 };
 	struct hashbelt *belt = open_nonblocking(name);
-	uint64_t first;
 
 	while (atomic_load(&writers_left)) {
-		if (!read_some(belt, buffer, 1, &first))
+		if (!read_some(belt, buffer))
 			usleep(1000);
 		if (!hashbelt_info(belt, &info) && info.used_entries > ENTRIES_MAX)
 			wrong("used_entries is %llu, and the limit is %d",
@@ -97,7 +97,7 @@ static void *read_plainly(void *name)
 static void *read_and_leave(void *name)
 {
 	char *buffer = malloc(BUFFER);
-	uint64_t random = seed_of(100), first, last, lost;
+	uint64_t random = seed_of(100), first, last = 0;
 	const struct hashbelt_event *event;
 	struct hashbelt *belt = open_nonblocking(name);
 	int err;
@@ -111,13 +111,9 @@ static void *read_and_leave(void *name)
 			continue;
 		}
 		first = 0;
-		last = 0;
-		lost = 0;
 		for (event = NULL; (event = hashbelt_event_next(buffer, len, event)); ) {
-			lost += event->lost;
 			last = event->sequence;
-			if (!first)
-				first = last;
+			first = first ?: last;
 		}
 		if (next_random(&random) % 4) {
 			err = hashbelt_ack(belt, next_random(&random) % 2 ? last : first);
@@ -125,10 +121,7 @@ static void *read_and_leave(void *name)
 				wrong("ack: %s", strerror(-err));
 			/* Acknowledges the events up to this number. */
 			hashbelt_ack(belt, last);
-			/* Count losses now: events without an ack are read again. */
-			atomic_fetch_add(&told_lost, lost);
-			for (event = NULL; (event = hashbelt_event_next(buffer, len, event)); )
-				settle(event->sequence);
+			settle_all(buffer, len);
 		} else {
 			hashbelt_close(belt);
 			belt = open_nonblocking(name);
@@ -275,7 +268,7 @@ static void discard_all(struct hashbelt *belt)
 /* Reads all events, and compares counts. Return: the number of failures. */
 static int check_ledger(struct hashbelt *belt)
 {
-	uint64_t first, i, once = 0;
+	uint64_t i, once = 0;
 	__u64 counters[HASHBELT_STAT_COUNT] = { 0 };
 	unsigned int count = HASHBELT_STAT_COUNT;
 	char *buffer = malloc(BUFFER);
@@ -288,7 +281,7 @@ static int check_ledger(struct hashbelt *belt)
 	/* One more event, which reports the last losses. */
 	hashbelt_put(belt, "end", 3, "", 0, &(struct hashbelt_item){ 0 });
 	hashbelt_expire(belt, "end", 3);
-	while (read_some(belt, buffer, 1, &first))
+	while (read_some(belt, buffer))
 		;
 	hashbelt_info(belt, &info);
 	hashbelt_stat(belt, counters, &count);

@@ -6,16 +6,14 @@
  *
  * Two parts, one after the other, of about GRANTS grants each:
  *
- * count	Processes add to a plain variable under a bound lock. Belt time is halted, so
- *		the lease does not end. The processes are killed at each point of enum point
- *		and elsewhere. Each writes down its addition before it makes it, so the sum
- *		counts the additions of killed processes as well: none is lost.
+ * count	Processes take a bound lock, and add to a plain variable. Belt time is halted, so
+ *		the lease does not end. Some are killed with the lock, and others anywhere. No two
+ *		have the lock at once, and each has a larger token than the one before.
  * race		Unlock, expiry, close, release, clear, renewal, waiting and kills run at
  *		once. The end of each grant is reported once, and no process waits for ever.
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #define WORKERS		5
@@ -31,27 +29,6 @@
 #define COUNT_BELT	"lockstress-count"
 #define RACE_BELT	"lockstress-race"
 
-/* Points at which a worker kills itself; ANYWHERE: it was killed by another process. */
-enum point {
-	ANYWHERE, BEFORE_LOCK, LOCKED, NOTED, ADDED, BEFORE_UNLOCK, UNLOCKED, POINTS,
-};
-
-/**
- * struct life - a process that adds
- * @point:	the point at which it killed itself
- * @at:		the value that its present addition replaces
- * @token:	the token of the present addition
- * @begun:	number of additions begun
- * @done:	number of additions done
- */
-struct life {
-	volatile uint32_t point;
-	volatile uint64_t at;
-	volatile uint64_t token;
-	volatile uint64_t begun;
-	volatile uint64_t done;
-};
-
 /**
  * struct shared - memory that all processes share
  * @wrong:	number of impossible results
@@ -59,8 +36,8 @@ struct life {
  * @grants:	race: number of grants so far
  * @seen:	race: for each lock, the largest token that a process has got
  * @value:	count: the plain variable
- * @lives:	count: the processes that add to it
- * @journal:	count: for each value of the variable, the token with which it was replaced
+ * @token:	count: that of the last process that got the lock
+ * @killed:	count: processes that were killed with the lock
  */
 struct shared {
 	_Atomic unsigned int wrong;
@@ -68,8 +45,8 @@ struct shared {
 	uint64_t grants;
 	uint64_t seen[NAMES];
 	volatile uint64_t value;
-	struct life lives[LIVES];
-	volatile uint64_t journal[];
+	volatile uint64_t token;
+	volatile unsigned int killed;
 };
 
 static struct shared *shared;
@@ -96,44 +73,33 @@ static struct hashbelt_info end_belt(struct hashbelt *belt, const char *name)
 
 /* count: a plain variable */
 
-/* At a point one of 128 workers kills itself, except for the last ones. */
-static void pass(unsigned int life, enum point point, uint64_t random)
-{
-	if (life >= LIVES - WORKERS || random % 128)
-		return;
-	shared->lives[life].point = point;
-	raise(SIGKILL);
-}
-
-/* One addition, under the lock. */
+/* One addition, under the lock. One of 64 workers kills itself, except for the last ones. */
 static void add(unsigned int life, uint64_t token, uint64_t *random)
 {
-	struct life *mine = &shared->lives[life];
-	uint64_t value = shared->value;
-
-	pass(life, LOCKED, next_random(random));
+	if (token <= shared->token)
+		wrong("token %llu after %llu", (unsigned long long)token,
+		      (unsigned long long)shared->token);
+	shared->token = token;
 	random_delay(next_random(random));
-	mine->at = value;
-	mine->token = token;
-	mine->begun = mine->done + 1;
-	shared->journal[value] = token;
-	pass(life, NOTED, next_random(random));
+	if (life < LIVES - WORKERS && next_random(random) % 64 == 0) {
+		shared->killed++;
+		raise(SIGKILL);
+	}
 	random_delay(next_random(random));
-	shared->value = value + 1;
-	pass(life, ADDED, next_random(random));
-	mine->done = mine->begun;
-	pass(life, BEFORE_UNLOCK, next_random(random));
+	if (shared->token != token)
+		wrong("%llu has the lock beside %llu", (unsigned long long)shared->token,
+		      (unsigned long long)token);
+	shared->value++;
 }
 
 static void count_work(unsigned int life)
 {
 	uint64_t random = seed_of(life);
 	struct hashbelt *belt = open_belt(COUNT_BELT);
-	int more = 1, err;
 	struct hashbelt_lock lock;
+	int more = 1, err;
 
 	while (more) {
-		pass(life, BEFORE_LOCK, next_random(&random));
 		lock = (struct hashbelt_lock){
 			.how = HASHBELT_BOUND, .wait_ms = HASHBELT_TTL_NEVER,
 		};
@@ -146,50 +112,17 @@ static void count_work(unsigned int life)
 		err = hashbelt_unlock(belt, "variable", 8, &life, sizeof(life));
 		if (err)
 			wrong("unlock: %s", strerror(-err));
-		pass(life, UNLOCKED, next_random(&random));
 	}
 	hashbelt_close(belt);
-}
-
-/*
- * The number of additions of all processes. The journal tells whether a killed process made
- * its last addition.
- */
-static uint64_t additions(void)
-{
-	const struct life *life;
-	uint64_t sum = 0;
-
-	for (life = shared->lives; life < shared->lives + LIVES; life++) {
-		sum += life->done;
-		if (life->begun != life->done && life->at < shared->value &&
-		    shared->journal[life->at] == life->token)
-			sum++;
-	}
-	return sum;
-}
-
-static int killed_everywhere(void)
-{
-	unsigned int counts[POINTS] = { 0 }, i, everywhere = 1;
-
-	for (i = 0; i < lives; i++)
-		counts[shared->lives[i].point]++;
-	for (i = BEFORE_LOCK; i < POINTS; i++)
-		everywhere = everywhere && counts[i];
-	printf("# of %u processes, killed before a lock %u, with it %u, %u, %u, %u, after it %u\n",
-	       lives, counts[BEFORE_LOCK], counts[LOCKED], counts[NOTED], counts[ADDED],
-	       counts[BEFORE_UNLOCK], counts[UNLOCKED]);
-	return everywhere;
 }
 
 static int count_part(void)
 {
 	struct hashbelt *belt = make_locks(COUNT_BELT, (struct hashbelt_settings){ 0 });
-	int failed;
-	uint64_t random = seed_of(1000), i, disorder = 0;
+	uint64_t random = seed_of(1000);
 	time_t end = time(NULL) + TIMEOUT_S;
 	struct hashbelt_info info;
+	int failed;
 
 	begin(count_work);
 	while (alive() && time(NULL) < end) {
@@ -199,14 +132,12 @@ static int count_part(void)
 			kill_one(next_random(&random));
 	}
 	failed = report(!kill_all(), "count: no process is left waiting");
-	for (i = 1; i < grants; i++)
-		disorder += shared->journal[i] <= shared->journal[i - 1];
-	printf("# counted to %llu, by %llu additions\n",
-	       (unsigned long long)shared->value, (unsigned long long)additions());
-	failed += report(shared->value == grants && additions() == grants,
-			 "count: no addition under the lock is lost or done twice");
-	failed += report(!disorder, "count: each owner has a larger token than the one before");
-	failed += report(killed_everywhere(), "count: processes kill themselves at every point");
+	printf("# counted to %llu by %u processes, of which %u were killed with the lock\n",
+	       (unsigned long long)shared->value, lives, shared->killed);
+	failed += report(shared->value == grants && !shared->wrong,
+			 "count: one process at a time has the lock, with a larger token than the one before");
+	failed += report(shared->killed && lives > WORKERS + shared->killed,
+			 "count: processes are killed with the lock, and without it");
 	info = end_belt(belt, COUNT_BELT);
 	return failed + report(!info.locks && !info.entries, "count: no lock and no entry is left");
 }
@@ -467,20 +398,13 @@ static int race_part(void)
 
 int main(int argc, char **argv)
 {
-	size_t size;
 	uint64_t before;
 	int failed;
 
 	read_arguments(argc, argv, &grants);
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("# seed %llu, %llu grants of each part\n", (unsigned long long)seed,
 	       (unsigned long long)grants);
-	size = sizeof(*shared) + (grants + 1) * sizeof(shared->journal[0]);
-	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED) {
-		printf("Bail out! no memory\n");
-		return 1;
-	}
+	shared = share(sizeof(*shared));
 	failures = &shared->wrong;
 	before = used_bytes();
 	failed = count_part();

@@ -16,7 +16,6 @@
  * fail; and the processes are killed and started again.
  */
 #include <pthread.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #define WORKERS		6
@@ -313,15 +312,9 @@ int main(int argc, char **argv)
 	int failed;
 
 	read_arguments(argc, argv, &fetches);
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("# seed %llu, %llu fetches\n", (unsigned long long)seed,
 	       (unsigned long long)fetches);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	if (shared == MAP_FAILED) {
-		printf("Bail out! no memory\n");
-		return 1;
-	}
+	shared = share(sizeof(*shared));
 	failures = &shared->wrong;
 	before = used_bytes();
 	belt = make_belt(BELT, (struct hashbelt_settings){

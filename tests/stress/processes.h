@@ -9,10 +9,22 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "stress.h"
+
+/* Memory that all processes share. */
+static inline void *share(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory != MAP_FAILED)
+		return memory;
+	printf("Bail out! no memory\n");
+	exit(1);
+}
 
 /* Yields, sleeps for up to a millisecond, or does nothing. */
 static inline void random_delay(uint64_t random)

@@ -62,6 +62,7 @@ static inline int done(int failed)
 
 static inline void read_arguments(int argc, char **argv, uint64_t *amount)
 {
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 1)
 		seed = strtoull(argv[1], NULL, 0);
 	if (argc > 2)
