@@ -6,11 +6,10 @@
  *
  * Counters and memory accounts have a part for each processor, and an alarm is queued on
  * the processor that set it. The test first takes one processor after the other offline,
- * and checks exact sums. Then it takes random ones offline, while two threads use a belt
- * and count what they do, the program churn runs, and a thread reads statistics.
+ * and checks exact sums. Then it takes random ones offline, while the program churn
+ * runs, which compares the counters of a belt with what has happened.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <sched.h>
 
 #include "events.h"
@@ -18,8 +17,6 @@
 #define OPERATIONS	50u	/* of each kind, on each processor */
 #define ALARM_MS	500u	/* mostly longer than it takes to take a processor offline */
 #define CYCLES		20u	/* least number of cycles of processors going offline */
-#define THREADS		2u
-#define KEYS		500u
 #define CHURN_LOG	"/tmp/hotplug-churn.log"
 
 static unsigned int cpus;
@@ -147,29 +144,6 @@ static void test_alarms(void)
 
 /* All at once */
 
-/**
- * struct worker - a thread that uses the belt, and counts what it does
- * @thread:	the thread
- * @belt:	descriptor of the belt
- * @random:	state of its random numbers
- * @puts:	number of puts that succeeded
- * @gets:	number of gets, hits and misses
- */
-struct worker {
-	pthread_t thread;
-	int belt;
-	__u64 random;
-	__u64 puts;
-	__u64 gets;
-};
-
-static bool over;
-
-static bool is_over(void)
-{
-	return __atomic_load_n(&over, __ATOMIC_ACQUIRE);
-}
-
 /* xorshift64 (Marsaglia 2003). */
 static __u64 next_random(__u64 *state)
 {
@@ -177,84 +151,6 @@ static __u64 next_random(__u64 *state)
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state;
-}
-
-static void *work(void *arg)
-{
-	struct worker *worker = arg;
-	__u64 random;
-
-	while (!is_over()) {
-		random = next_random(&worker->random);
-		if (random >> 40 & 1) {
-			worker->puts += !on_number(worker->belt, HASHBELT_IOC_PUT,
-						   random % KEYS, 1 + (random >> 41) % 50);
-		} else {
-			on_number(worker->belt, HASHBELT_IOC_GET, random % KEYS, 0);
-			worker->gets++;
-		}
-	}
-	return NULL;
-}
-
-/**
- * struct watch - a belt whose counters are read again and again
- * @name:	its name
- * @fd:		a descriptor of it, or -1 while no belt has this name
- * @last:	its counters, as last read
- * @looks:	number of reads
- * @back:	number of times that a counter was less than before
- */
-struct watch {
-	const char *name;
-	int fd;
-	__u64 last[HASHBELT_STAT_COUNT];
-	__u64 looks;
-	unsigned int back;
-};
-
-static void look_again(struct watch *watch)
-{
-	__u64 counters[HASHBELT_STAT_COUNT] = {};
-	struct hashbelt_stat stat = {
-		.counters = address(counters), .count = HASHBELT_STAT_COUNT,
-	};
-	unsigned int i;
-
-	if (watch->fd < 0) {
-		watch->fd = open_device(O_RDWR);
-		if (!open_belt(watch->fd, watch->name))
-			return;
-	} else if (!call(watch->fd, HASHBELT_IOC_STAT, &stat)) {
-		for (i = 0; i < HASHBELT_STAT_COUNT; i++) {
-			if (counters[i] >= watch->last[i])
-				continue;
-			if (!watch->back++)
-				note("%s: counter %u went from %llu back to %llu",
-				     watch->name, i, watch->last[i], counters[i]);
-		}
-		memcpy(watch->last, counters, sizeof(counters));
-		watch->looks++;
-		return;
-	}
-	close(watch->fd);
-	watch->fd = -1;
-}
-
-static struct watch watches[] = {
-	{ .name = "hotplug", .fd = -1 },
-	{ .name = "churn-ledger", .fd = -1 },
-	{ .name = "churn-wild", .fd = -1 },
-};
-
-static void *watch_all(void *arg)
-{
-	unsigned int i;
-
-	while (!is_over())
-		for (i = 0; i < ARRAY_SIZE(watches); i++)
-			look_again(&watches[i]);
-	return arg;
 }
 
 static pid_t start_churn(void)
@@ -301,83 +197,29 @@ static void cycle(unsigned int number, __u64 *random)
 		set_online(cpu, true);
 }
 
-static void start_workers(struct worker *workers, int belt)
-{
-	unsigned int i;
-
-	for (i = 0; i < THREADS; i++) {
-		workers[i] = (struct worker){ .belt = belt, .random = seed * 4096 + i + 1 };
-		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
-	}
-}
-
-static void check_ledger(int belt, struct worker *workers)
-{
-	__u64 counters[HASHBELT_STAT_COUNT] = {}, puts = 0, gets = 0;
-	unsigned int i;
-
-	for (i = 0; i < THREADS; i++) {
-		pthread_join(workers[i].thread, NULL);
-		puts += workers[i].puts;
-		gets += workers[i].gets;
-	}
-	must(belt, HASHBELT_IOC_HALT, NULL);
-	advance(belt, 10 * TTL);
-	get_counters(belt, counters);
-	note("%llu puts, %llu gets", puts, gets);
-	is_int(counters[HASHBELT_STAT_PUTS_NEW] + counters[HASHBELT_STAT_PUTS_REPLACED], puts,
-	       "each put is counted once while processors go offline");
-	is_int(counters[HASHBELT_STAT_HITS] + counters[HASHBELT_STAT_MISSES], gets,
-	       "each get is counted once while processors go offline");
-	/* The program churn calls the shrinkers, which take entries of this belt as well. */
-	is_int(counters[HASHBELT_STAT_EXPIRED] + counters[HASHBELT_STAT_PRESSURE],
-	       counters[HASHBELT_STAT_PUTS_NEW],
-	       "each new entry is counted once as expired or given up under pressure");
-}
-
 static void test_load(void)
 {
-	unsigned int cycles = 0, i, back = 0;
+	unsigned int cycles = 0;
 	__u64 random = seed * 2654435761u | 1;
-	struct worker workers[THREADS];
 	bool churning = true;
-	pthread_t watcher;
 	int status = -1;
 	pid_t churn;
-	int belt;
 
-	belt = open_device(O_RDWR);
-	bail_out_if(create_belt(belt, "hotplug", 0600), "create");
-	start_workers(workers, belt);
-	pthread_create(&watcher, NULL, watch_all, NULL);
 	churn = start_churn();
 	for (; churning || cycles < CYCLES; cycles++) {
 		cycle(cycles, &random);
 		if (churning && waitpid(churn, &status, WNOHANG) == churn)
 			churning = false;
 	}
-	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
-	pthread_join(watcher, NULL);
 	note("%u cycles", cycles);
-	check_ledger(belt, workers);
 	is_int(status, 0, "the program churn exits with 0 while processors go offline and online");
 	if (status)
 		show_log();
-	for (i = 0; i < ARRAY_SIZE(watches); i++) {
-		note("%s: statistics were read %llu times", watches[i].name, watches[i].looks);
-		back += watches[i].back;
-	}
-	ok(watches[0].looks && watches[1].looks,
-	   "stat is read from two belts while processors go offline and online");
-	is_int(back, 0, "no counter of any belt decreases while processors go offline");
-	bail_out_if(destroy_belt(belt, "hotplug"), "destroy");
-	close(belt);
 }
 
 int main(int argc, char **argv)
 {
 	__u64 before = get_parameter("used_bytes");
-	unsigned int i;
 
 	cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	if (argc > 1)
@@ -389,9 +231,6 @@ int main(int argc, char **argv)
 	test_sums();
 	test_alarms();
 	test_load();
-	for (i = 0; i < ARRAY_SIZE(watches); i++)
-		if (watches[i].fd >= 0)
-			close(watches[i].fd);
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }
