@@ -30,14 +30,6 @@
 
 static unsigned int mappings = MAPPINGS;
 
-static __u64 read_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
-
 /* A named belt with a window, of user @uid. */
 static int window_of(uid_t uid, const char *name)
 {
@@ -92,10 +84,10 @@ static int end_belt(void *arg)
 
 	map_often(belt);
 	__atomic_store_n(&end->is_mapped, true, __ATOMIC_RELEASE);
-	before = read_clock();
+	before = wall_ns();
 	if (destroy_belt(belt, "alice"))
 		return 1;
-	__atomic_store_n(&end->took_ns, read_clock() - before, __ATOMIC_RELEASE);
+	__atomic_store_n(&end->took_ns, wall_ns() - before, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -113,12 +105,12 @@ static __u64 map_until(int belt, struct end *end, unsigned int *count)
 	__u64 before, took, longest = 0;
 
 	for (*count = 0; !__atomic_load_n(&end->took_ns, __ATOMIC_ACQUIRE); (*count)++) {
-		before = read_clock();
+		before = wall_ns();
 		mapping = must_map(belt);
 		if (mapping.shown->state)
 			bail_out("Bob's window has ended");
 		unmap(&mapping);
-		took = read_clock() - before;
+		took = wall_ns() - before;
 		if (took > longest)
 			longest = took;
 	}

@@ -137,54 +137,16 @@ static void remove_it(int belt, unsigned int number)
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 }
 
-static void remove_larger(int belt, unsigned int number)
-{
-	put_marked(belt, number, 3000);
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-}
-
 static void remove_pages(int belt, unsigned int number)
 {
 	put_marked(belt, number, 100000);
 	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
 }
 
-static void read_and_remove(int belt, unsigned int number)
-{
-	struct hashbelt_item item = item_of(KEY);
-
-	put_marked(belt, number, 200);
-	item.value = address(buffer);
-	item.value_len = ROOM;
-	must(belt, HASHBELT_IOC_GET, &item);
-	on_key(belt, HASHBELT_IOC_REMOVE, KEY);
-	clear_buffer();
-}
-
 static void replace(int belt, unsigned int number)
 {
 	put_marked(belt, number, 200);
 	put_text(belt, KEY, "other", 0);
-}
-
-static void expire(int belt, unsigned int number)
-{
-	put_marked(belt, number, 200);
-	advance(belt, 2 * TTL);
-}
-
-static void clear(int belt, unsigned int number)
-{
-	put_marked(belt, number, 200);
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-}
-
-static void evict(int belt, unsigned int number)
-{
-	SET(belt, .fields = HASHBELT_SET_MAX_ENTRIES | HASHBELT_SET_POLICY, .max_entries = 1,
-	    .policy = info_of(belt).policy | HASHBELT_EVICT);
-	put_marked(belt, number, 200);
-	put_text(belt, "new", "value", 0);
 }
 
 static void report(int belt, unsigned int number)
@@ -217,11 +179,6 @@ static void refuse(int belt, unsigned int number)
 	if (call(belt, HASHBELT_IOC_PUT, &item) != -EEXIST)
 		bail_out("a put with IF_ABSENT over an entry did not return EEXIST");
 	clear_buffer();
-}
-
-static void close_belt(int belt, unsigned int number)
-{
-	put_marked(belt, number, 200);
 }
 
 /* The marker is in the key, at its end: the allocator may write to an entry's middle. */
@@ -428,17 +385,11 @@ static const struct {
 	void (*leave)(int belt, unsigned int number);
 } ways[] = {
 	{ "was removed", remove_it },
-	{ "was removed, of 3000 bytes", remove_larger },
 	{ "was removed, of 100000 bytes", remove_pages },
-	{ "was read and removed", read_and_remove },
 	{ "was replaced", replace },
-	{ "has expired", expire },
-	{ "was cleared", clear },
-	{ "was evicted", evict },
 	{ "was reported and read", report },
 	{ "was reported and lost", lose },
 	{ "was refused", refuse },
-	{ "went with its belt", close_belt },
 	{ "was a key", remove_key },
 	{ "was a key, and looked for", look_for_key },
 	{ "was a key, and listed by a scan", scan_keys },
@@ -454,7 +405,7 @@ static const struct {
 	{ "was the key of a lease to give up", fill_nothing },
 };
 
-#define FIRST_ON_STACK	19
+#define FIRST_ON_STACK	13
 
 #define WAYS	ARRAY_SIZE(ways)
 
