@@ -22,18 +22,13 @@ static const int commands[] = {
 	[GET_MANY] = BPF_MAP_LOOKUP_BATCH, [PUT_MANY] = BPF_MAP_UPDATE_BATCH,
 };
 
-static size_t value_size;
 static int map;
 static uint32_t place;		/* the bucket at which the next BPF_MAP_LOOKUP_BATCH begins */
 static bool begun;
 
-static enum work work;
-static unsigned int count;
-static unsigned int done;
-static int results[SLICE];
 static union bpf_attr attributes[SLICE];
 static union bpf_attr batch;
-static char keys[SLICE][KEY_SIZE];
+static char keys[SLICE][KEY_SIZE];	/* of a batch, and its values */
 static char values[SLICE * VALUE_MAX];
 
 static long bpf(int command, union bpf_attr *attribute, size_t size)
@@ -41,107 +36,93 @@ static long bpf(int command, union bpf_attr *attribute, size_t size)
 	return syscall(SYS_bpf, command, attribute, size);
 }
 
-static void make_map(const struct plan *plan, uint32_t type, uint32_t flags)
+static void make_map(uint32_t type, uint32_t flags)
 {
 	union bpf_attr attribute = {
-		.map_type = type, .key_size = KEY_SIZE, .value_size = plan->value_size,
-		.max_entries = plan->entries + plan->spare, .map_flags = flags,
+		.map_type = type, .key_size = KEY_SIZE, .value_size = plan.value_size,
+		.max_entries = plan.entries + plan.spare, .map_flags = flags,
 	};
 
-	value_size = plan->value_size;
 	map = bpf(BPF_MAP_CREATE, &attribute, sizeof(attribute));
 	if (map < 0)
 		die("BPF_MAP_CREATE", strerror(errno));
 }
 
-static void open_hash(const struct plan *plan)
+static void open_hash(void)
 {
-	make_map(plan, BPF_MAP_TYPE_HASH, 0);
+	make_map(BPF_MAP_TYPE_HASH, 0);
 }
 
-static void open_hash_malloc(const struct plan *plan)
+static void open_hash_malloc(void)
 {
-	make_map(plan, BPF_MAP_TYPE_HASH, BPF_F_NO_PREALLOC);
+	make_map(BPF_MAP_TYPE_HASH, BPF_F_NO_PREALLOC);
 }
 
-static void open_lru(const struct plan *plan)
+static void open_lru(void)
 {
-	make_map(plan, BPF_MAP_TYPE_LRU_HASH, 0);
+	make_map(BPF_MAP_TYPE_LRU_HASH, 0);
 }
 
-static void prepare_batch(void)
+static bool prepare(void)
 {
+	for (unsigned int i = 0; i < calls.count; i++) {
+		memcpy(keys[i], calls.keys[i].text, KEY_SIZE);
+		memcpy(values + i * plan.value_size, calls.values[i], plan.value_size);
+		memset(&attributes[i], 0, sizeof(attributes[i]));
+		attributes[i].map_fd = map;
+		attributes[i].key = (uintptr_t)calls.keys[i].text;
+		if (calls.work != REMOVE)
+			attributes[i].value = (uintptr_t)calls.values[i];
+	}
 	memset(&batch, 0, sizeof(batch));
 	batch.batch.map_fd = map;
 	batch.batch.keys = (uintptr_t)keys;
 	batch.batch.values = (uintptr_t)values;
-	batch.batch.count = count;
-	if (work == GET_MANY) {
+	batch.batch.count = calls.count;
+	if (calls.work == GET_MANY) {
 		batch.batch.in_batch = begun ? (uintptr_t)&place : 0;
 		batch.batch.out_batch = (uintptr_t)&place;
 	}
-}
-
-static bool prepare(enum work new_work, const struct key *new_keys, unsigned int new_count)
-{
-	if (new_work == TOUCH)
-		return false;
-	work = new_work;
-	count = new_count;
-	memset(values, 0, count * value_size);
-	for (unsigned int i = 0; i < count; i++) {
-		memcpy(keys[i], new_keys[i].text, KEY_SIZE);
-		if (work == PUT || work == PUT_MANY)
-			make_value(values + i * value_size, new_keys[i].text, value_size);
-		memset(&attributes[i], 0, sizeof(attributes[i]));
-		attributes[i].map_fd = map;
-		attributes[i].key = (uintptr_t)keys[i];
-		if (work != REMOVE)
-			attributes[i].value = (uintptr_t)(values + i * value_size);
-	}
-	prepare_batch();
-	return true;
+	return calls.work != TOUCH;
 }
 
 /* Past the last bucket there is ENOENT, and perhaps some entries before it. */
 static unsigned int run_batch(void)
 {
-	begun = !bpf(commands[work], &batch, SIZE_TO(batch.flags));
-	if (!begun && !(work == GET_MANY && errno == ENOENT))
+	begun = !bpf(commands[calls.work], &batch, SIZE_TO(batch.flags));
+	if (!begun && !(calls.work == GET_MANY && errno == ENOENT))
 		die("batch of BPF", strerror(errno));
-	return done = batch.batch.count;
+	return batch.batch.count;
 }
 
 static unsigned int run(void)
 {
-	if (work >= GET_MANY)
+	if (calls.work >= GET_MANY)
 		return run_batch();
-	for (unsigned int i = 0; i < count; i++)
-		results[i] = bpf(commands[work], &attributes[i], SIZE_TO(flags)) ? -errno : 0;
-	return done = count;
+	for (unsigned int i = 0; i < calls.count; i++)
+		calls.results[i] =
+			bpf(commands[calls.work], &attributes[i], SIZE_TO(flags)) ? -errno : 0;
+	return calls.count;
 }
 
-static void check(void)
+static bool check(void)
 {
-	int expected = work == MISS ? -ENOENT : 0;
-
-	for (unsigned int i = 0; i < done; i++) {
-		if (work < GET_MANY && results[i] != expected)
-			die("BPF", strerror(-results[i]));
-		if (work == GET || work == GET_MANY)
-			check_value("BPF", values + i * value_size, keys[i], value_size);
+	if (calls.work < GET_MANY)
+		return true;
+	calls.count = batch.batch.count;
+	for (unsigned int i = 0; i < calls.count; i++) {
+		memcpy(calls.keys[i].text, keys[i], KEY_SIZE);
+		memcpy(calls.values[i], values + i * plan.value_size, plan.value_size);
+		calls.results[i] = 0;
 	}
+	return true;
 }
 
-const struct peer bpf_hash_peer = {
-	.name = "bpf-hash", .open = open_hash, .prepare = prepare, .run = run, .check = check,
-};
+#define PEER(title, open_map) {							\
+	.name = (title), .absent = -ENOENT, .open = (open_map),			\
+	.prepare = prepare, .run = run, .check = check,				\
+}
 
-const struct peer bpf_hash_malloc_peer = {
-	.name = "bpf-hash-malloc", .open = open_hash_malloc, .prepare = prepare, .run = run,
-	.check = check,
-};
-
-const struct peer bpf_lru_peer = {
-	.name = "bpf-lru", .open = open_lru, .prepare = prepare, .run = run, .check = check,
-};
+const struct peer bpf_hash_peer = PEER("bpf-hash", open_hash);
+const struct peer bpf_hash_malloc_peer = PEER("bpf-hash-malloc", open_hash_malloc);
+const struct peer bpf_lru_peer = PEER("bpf-lru", open_lru);

@@ -125,7 +125,9 @@ static const struct operation {
 
 static const struct peer *peer;
 
-static struct plan plan = {
+struct calls calls;
+
+struct plan plan = {
 	.entries = 100000, .spare = SPARE, .value_size = 64, .buckets = 500, .belts = 1,
 	.ttl_ms = HOUR,
 };
@@ -136,7 +138,7 @@ static uint64_t idle;
 static const char *selected;
 static bool memory, expiry, json;
 
-static struct key keys[SLICE];
+static struct key *const keys = calls.keys;
 static uint64_t next;
 static int floor_fd;
 
@@ -169,24 +171,6 @@ void make_value(char *value, const char *key, size_t size)
 	memcpy(value, key, size);
 }
 
-/* The value to put, or space for that of a get. */
-void prepare_value(char *value, enum work work, const char *key, size_t size)
-{
-	if (work == PUT || work == PUT_MANY)
-		make_value(value, key, size);
-	else
-		memset(value, 0, size);
-}
-
-void check_value(const char *name, const char *value, const char *key, size_t size)
-{
-	char expected[VALUE_MAX];
-
-	make_value(expected, key, size);
-	if (memcmp(value, expected, size))
-		die(name, "a get has returned a wrong value");
-}
-
 static void set_key(unsigned int i, uint64_t number)
 {
 	uint64_t bits = mix(number);
@@ -197,12 +181,43 @@ static void set_key(unsigned int i, uint64_t number)
 }
 
 /* False: the peer has no such operation. */
+static bool prepare(enum work work, unsigned int count)
+{
+	calls.work = work;
+	calls.count = count;
+	for (unsigned int i = 0; i < count; i++)
+		if (work == PUT || work == PUT_MANY)
+			make_value(calls.values[i], keys[i].text, plan.value_size);
+		else
+			memset(calls.values[i], 0, plan.value_size);
+	return peer->prepare();
+}
+
+/* Dies if a call had a wrong result. */
+static void check(void)
+{
+	int expected = calls.work == MISS ? peer->absent : 0;
+	char value[VALUE_MAX];
+
+	if (peer->check && !peer->check())
+		return;
+	for (unsigned int i = 0; i < calls.count; i++) {
+		if (calls.results[i] != expected)
+			die("unexpected result", strerror(abs(calls.results[i])));
+		if (calls.work != GET && calls.work != GET_MANY)
+			continue;
+		make_value(value, keys[i].text, plan.value_size);
+		if (memcmp(calls.values[i], value, plan.value_size))
+			die("get", "it has returned a wrong value");
+	}
+}
+
 static bool do_untimed(enum work work)
 {
-	if (!peer->prepare(work, keys, SLICE))
+	if (!prepare(work, SLICE))
 		return false;
 	peer->run();
-	peer->check();
+	check();
 	return true;
 }
 
@@ -297,23 +312,23 @@ static uint64_t run_batched(pid_t task)
 static bool measure_slice(const struct operation *op, struct slices *slices, uint64_t *served)
 {
 	uint64_t floor = time_floor(), start, ns, before;
-	unsigned int calls;
+	unsigned int done;
 
 	choose_keys(op);
 	if (op->put_first && !do_untimed(PUT))
 		return false;
-	if (!peer->prepare(op->work, keys, SLICE))
+	if (!prepare(op->work, SLICE))
 		return false;
 	before = server_ns();
 	start = now_ns();
-	calls = peer->run();
+	done = peer->run();
 	ns = now_ns() - start;
 	before = server_ns() - before;
 	if (!*served || before < *served)
 		*served = before;
-	peer->check();
-	if (calls)
-		slices_add(slices, floor, ns, calls);
+	check();
+	if (done)
+		slices_add(slices, floor, ns, done);
 	if (op->remove_last)
 		must(REMOVE);
 	return true;
@@ -377,7 +392,7 @@ static void measure_memory(void)
 	sleep(SETTLE);
 	before = free_bytes();
 	plan.spare = 0;
-	peer->open(&plan);
+	peer->open();
 	fill();
 	sleep(SETTLE);
 	print_memory(&figure, ((double)before - free_bytes()) / plan.entries, json);
@@ -391,17 +406,17 @@ static void measure_idle(void)
 
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		die("RLIMIT_NOFILE", strerror(errno));
-	peer->open(&plan);
+	peer->open();
 	fill();
 	sleep(SETTLE);
 	before = free_bytes();
 	for (uint64_t i = 0; i < idle; i++) {
-		peer->open(&plan);
+		peer->open();
 		set_key(0, i % plan.entries);
-		if (!peer->prepare(GET, keys, 1))
+		if (!prepare(GET, 1))
 			die("idle", "no such operation");
 		peer->run();
-		peer->check();
+		check();
 	}
 	sleep(SETTLE);
 	print_idle(&figure, ((double)before - free_bytes()) / idle, json);
@@ -426,12 +441,12 @@ static void read_until(uint64_t begin, uint64_t end, const char *phase)
 
 	for (uint64_t ms = begin; ms < end; ms++) {
 		set_key(0, plan.entries + ms % SLICE);
-		if (!peer->prepare(GET, keys, 1))
+		if (!prepare(GET, 1))
 			die("expiry", "no such operation");
 		sleep_until(ms);
 		peer->run();
 		latencies_add(&latencies, now_ns() - ms * 1000000);
-		peer->check();
+		check();
 	}
 	print_latencies(&figure, phase, &latencies, json);
 }
@@ -451,7 +466,7 @@ static void measure_expiry(void)
 
 	plan.entries -= plan.entries % SLICE;
 	plan.spare = SLICE;
-	peer->open(&plan);
+	peer->open();
 	put_slice(plan.entries, HOUR);
 	for (uint64_t n = 0; n < plan.entries; n += SLICE) {
 		if (now_ms() + WINDOW + 2 * MARGIN > due)
@@ -480,7 +495,7 @@ static void measure_all(void)
 		for_server(run_batched);
 		run_batched(0);
 	}
-	peer->open(&plan);
+	peer->open();
 	fill();
 	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
 		if (!is_selected(operations[i].name) ||

@@ -59,38 +59,57 @@ struct plan {
 };
 
 /**
+ * struct calls - calls of a slice
+ * @work:	what they do
+ * @count:	number of keys that they are for, at most SLICE
+ * @keys:	the keys
+ * @values:	the values to put, or space for those of gets
+ * @results:	0, or an error for each key
+ */
+struct calls {
+	enum work work;
+	unsigned int count;
+	struct key keys[SLICE];
+	char values[SLICE][VALUE_MAX];
+	int results[SLICE];
+};
+
+/**
  * struct peer - a kind of cache; a process uses one
  * @name:	its name in the report
  * @is_belt:	it has buckets, and may be several belts
  * @counts:	it has the operation COUNT
+ * @absent:	the result of a get of an absent key
  * @open:	makes an empty cache, or connects to it
- * @prepare:	makes the arguments of calls for @count keys, at most SLICE, while the clock does
- *		not run. False: there is no such operation
+ * @prepare:	makes the arguments of the calls, while the clock does not run. False: there is no
+ *		such operation
  * @run:	makes the prepared calls; returns the number of entries that they were for
- * @check:	dies if a call had a wrong result, while the clock does not run
+ * @check:	completes the results, while the clock does not run; or NULL. False: they have no
+ *		values to compare
  * @share:	the share of gets since its last call that made no system call; or NULL
  */
 struct peer {
 	const char *name;
 	bool is_belt;
 	bool counts;
-	void (*open)(const struct plan *plan);
-	bool (*prepare)(enum work work, const struct key *keys, unsigned int count);
+	int absent;
+	void (*open)(void);
+	bool (*prepare)(void);
 	unsigned int (*run)(void);
-	void (*check)(void);
+	bool (*check)(void);
 	double (*share)(void);
 };
 
 extern const struct peer hashbelt_peer, window_peer, lmdb_peer, bpf_hash_peer, bpf_hash_malloc_peer,
-	 bpf_lru_peer, keyring_peer,
-	keyring_id_peer, echo_peer, memcached_peer, hbserve_peer, redis_peer, valkey_peer,
-	hbserve_redis_peer;
+	bpf_lru_peer, keyring_peer, keyring_id_peer, echo_peer, memcached_peer, hbserve_peer,
+	redis_peer, valkey_peer, hbserve_redis_peer;
+
+extern struct plan plan;
+extern struct calls calls;
 
 _Noreturn void die(const char *what, const char *why);
 void *zalloc(size_t count, size_t size);
 unsigned int seconds(uint64_t ms);
 void make_value(char *value, const char *key, size_t size);
-void prepare_value(char *value, enum work work, const char *key, size_t size);
-void check_value(const char *peer, const char *value, const char *key, size_t size);
 
 #endif /* _COMPARE_H */

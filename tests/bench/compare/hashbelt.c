@@ -14,29 +14,19 @@ static const unsigned long commands[] = {
 	[REMOVE] = HASHBELT_IOC_REMOVE, [TOUCH] = HASHBELT_IOC_TOUCH,
 };
 
-static const struct plan *plan;
 static int *belts;
-
-static enum work work;
-static unsigned int count;
 static int descriptors[SLICE];
-static int results[SLICE];
 static struct hashbelt_item items[SLICE];
-static struct key names[SLICE];
-static char values[SLICE][VALUE_MAX];
 
-static void open_belts(const struct plan *new_plan)
+static void open_belts(void)
 {
-	struct rlimit limit = { new_plan->belts + 100, new_plan->belts + 100 };
-	struct hashbelt_settings settings = {
-		.ttl_ms = new_plan->ttl_ms, .buckets = new_plan->buckets,
-	};
+	struct rlimit limit = { plan.belts + 100, plan.belts + 100 };
+	struct hashbelt_settings settings = { .ttl_ms = plan.ttl_ms, .buckets = plan.buckets };
 
-	plan = new_plan;
-	belts = zalloc(plan->belts, sizeof(*belts));
+	belts = zalloc(plan.belts, sizeof(*belts));
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		die("RLIMIT_NOFILE", strerror(errno));
-	for (uint64_t i = 0; i < plan->belts; i++) {
+	for (uint64_t i = 0; i < plan.belts; i++) {
 		belts[i] = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC);
 		if (belts[i] < 0 || ioctl(belts[i], HASHBELT_IOC_CREATE, &settings))
 			die("HASHBELT_IOC_CREATE", strerror(errno));
@@ -44,59 +34,44 @@ static void open_belts(const struct plan *new_plan)
 }
 
 /* A batch is for one belt. */
-static bool prepare(enum work new_work, const struct key *keys, unsigned int new_count)
+static bool prepare(void)
 {
-	bool many = new_work >= GET_MANY;
-
-	if (many && plan->belts > 1)
-		return false;
-	work = new_work;
-	count = new_count;
-	memcpy(names, keys, count * sizeof(*names));
-	for (unsigned int i = 0; i < count; i++) {
-		prepare_value(values[i], work, keys[i].text, plan->value_size);
-		descriptors[i] = belts[keys[i].number % plan->belts];
+	for (unsigned int i = 0; i < calls.count; i++) {
+		descriptors[i] = belts[calls.keys[i].number % plan.belts];
 		items[i] = (struct hashbelt_item){
-			.key = (uintptr_t)names[i].text, .key_len = KEY_SIZE,
-			.value = (uintptr_t)values[i], .value_len = plan->value_size,
-			.ttl_ms = plan->ttl_ms,
-			.op = work == GET_MANY ? HASHBELT_OP_GET :
-			      work == PUT_MANY ? HASHBELT_OP_PUT : 0,
+			.key = (uintptr_t)calls.keys[i].text, .key_len = KEY_SIZE,
+			.value = (uintptr_t)calls.values[i], .value_len = plan.value_size,
+			.ttl_ms = plan.ttl_ms,
+			.op = calls.work == GET_MANY ? HASHBELT_OP_GET :
+			      calls.work == PUT_MANY ? HASHBELT_OP_PUT : 0,
 		};
 	}
-	return true;
+	return calls.work < GET_MANY || plan.belts == 1;
 }
 
 static unsigned int run(void)
 {
-	struct hashbelt_batch batch = { .items = (uintptr_t)items, .count = count };
+	struct hashbelt_batch batch = { .items = (uintptr_t)items, .count = calls.count };
 
-	if (work >= GET_MANY) {
+	if (calls.work >= GET_MANY) {
 		if (ioctl(descriptors[0], HASHBELT_IOC_BATCH, &batch))
 			die("HASHBELT_IOC_BATCH", strerror(errno));
-		return count;
+		return calls.count;
 	}
-	for (unsigned int i = 0; i < count; i++)
-		results[i] = ioctl(descriptors[i], commands[work], &items[i]) ? -errno : 0;
-	return count;
+	for (unsigned int i = 0; i < calls.count; i++)
+		calls.results[i] =
+			ioctl(descriptors[i], commands[calls.work], &items[i]) ? -errno : 0;
+	return calls.count;
 }
 
-static void check(void)
+static bool check(void)
 {
-	int expected = work == MISS ? -ENOENT : 0;
-
-	for (unsigned int i = 0; i < count; i++) {
-		int result = work >= GET_MANY ? items[i].result : results[i];
-
-		if (result != expected)
-			die(hashbelt_peer.name, strerror(-result));
-		if (work == GET || work == GET_MANY)
-			check_value(hashbelt_peer.name, values[i], names[i].text,
-				    plan->value_size);
-	}
+	for (unsigned int i = 0; calls.work >= GET_MANY && i < calls.count; i++)
+		calls.results[i] = items[i].result;
+	return true;
 }
 
 const struct peer hashbelt_peer = {
-	.name = "hashbelt", .is_belt = true, .open = open_belts, .prepare = prepare, .run = run,
-	.check = check,
+	.name = "hashbelt", .is_belt = true, .absent = -ENOENT, .open = open_belts,
+	.prepare = prepare, .run = run, .check = check,
 };

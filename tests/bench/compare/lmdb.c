@@ -20,13 +20,6 @@
 static MDB_env *environment;
 static MDB_dbi database;
 static MDB_txn *reader;
-static size_t value_size;
-
-static enum work work;
-static unsigned int count;
-static int results[SLICE];
-static char keys[SLICE][KEY_SIZE];
-static char values[SLICE][VALUE_MAX];
 
 static void must(const char *what, int err)
 {
@@ -52,12 +45,11 @@ static void open_file(size_t bytes)
 	rmdir(directory);
 }
 
-static void open_database(const struct plan *plan)
+static void open_database(void)
 {
 	MDB_txn *writer;
 
-	value_size = plan->value_size;
-	open_file((plan->entries + plan->spare) * ROOM(value_size));
+	open_file((plan.entries + plan.spare) * ROOM(plan.value_size));
 	must("mdb_txn_begin", mdb_txn_begin(environment, NULL, 0, &writer));
 	must("mdb_dbi_open", mdb_dbi_open(writer, NULL, 0, &database));
 	must("mdb_txn_commit", mdb_txn_commit(writer));
@@ -65,17 +57,9 @@ static void open_database(const struct plan *plan)
 	mdb_txn_reset(reader);
 }
 
-static bool prepare(enum work new_work, const struct key *new_keys, unsigned int new_count)
+static bool prepare(void)
 {
-	if (new_work == TOUCH)
-		return false;
-	work = new_work;
-	count = new_count;
-	for (unsigned int i = 0; i < count; i++) {
-		memcpy(keys[i], new_keys[i].text, KEY_SIZE);
-		prepare_value(values[i], work, new_keys[i].text, value_size);
-	}
-	return true;
+	return calls.work != TOUCH;
 }
 
 /* Reads the entries @begin up to @end in one transaction. */
@@ -83,11 +67,11 @@ static void get(unsigned int begin, unsigned int end)
 {
 	must("mdb_txn_renew", mdb_txn_renew(reader));
 	for (unsigned int i = begin; i < end; i++) {
-		MDB_val key = { KEY_SIZE, keys[i] }, value;
+		MDB_val key = { KEY_SIZE, calls.keys[i].text }, value;
 
-		results[i] = mdb_get(reader, database, &key, &value);
-		if (!results[i])
-			memcpy(values[i], value.mv_data, value.mv_size);
+		calls.results[i] = mdb_get(reader, database, &key, &value);
+		if (!calls.results[i])
+			memcpy(calls.values[i], value.mv_data, value.mv_size);
 	}
 	mdb_txn_reset(reader);
 }
@@ -99,36 +83,27 @@ static void change(unsigned int begin, unsigned int end)
 
 	must("mdb_txn_begin", mdb_txn_begin(environment, NULL, 0, &writer));
 	for (unsigned int i = begin; i < end; i++) {
-		MDB_val key = { KEY_SIZE, keys[i] }, value = { value_size, values[i] };
+		MDB_val key = { KEY_SIZE, calls.keys[i].text };
+		MDB_val value = { plan.value_size, calls.values[i] };
 
-		results[i] = work == REMOVE ? mdb_del(writer, database, &key, NULL) :
-					      mdb_put(writer, database, &key, &value, 0);
+		calls.results[i] = calls.work == REMOVE ?
+				   mdb_del(writer, database, &key, NULL) :
+				   mdb_put(writer, database, &key, &value, 0);
 	}
 	must("mdb_txn_commit", mdb_txn_commit(writer));
 }
 
 static unsigned int run(void)
 {
-	unsigned int step = work >= GET_MANY ? count : 1;
-	bool reads = work == GET || work == MISS || work == GET_MANY;
+	unsigned int step = calls.work >= GET_MANY ? calls.count : 1;
+	bool reads = calls.work == GET || calls.work == MISS || calls.work == GET_MANY;
 
-	for (unsigned int i = 0; i < count; i += step)
+	for (unsigned int i = 0; i < calls.count; i += step)
 		(reads ? get : change)(i, i + step);
-	return count;
-}
-
-static void check(void)
-{
-	int expected = work == MISS ? MDB_NOTFOUND : 0;
-
-	for (unsigned int i = 0; i < count; i++) {
-		if (results[i] != expected)
-			die("LMDB", mdb_strerror(results[i]));
-		if (work == GET || work == GET_MANY)
-			check_value("LMDB", values[i], keys[i], value_size);
-	}
+	return calls.count;
 }
 
 const struct peer lmdb_peer = {
-	.name = "lmdb", .open = open_database, .prepare = prepare, .run = run, .check = check,
+	.name = "lmdb", .absent = MDB_NOTFOUND, .open = open_database, .prepare = prepare,
+	.run = run,
 };

@@ -14,13 +14,14 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include "../peers/stream.h"
 #include "compare.h"
 
-/* A reply that is shorter than expected. */
+/* A reply that is shorter than expected; and a server that was just started, until it listens. */
 #define PATIENCE_SECONDS	60
+#define START_MS		20000
 
 /* Of a message for a key with its value. */
 #define MESSAGE_MAX	(VALUE_MAX + 256)
@@ -45,9 +46,7 @@ struct exchange {
 	size_t received;
 };
 
-static const struct plan *plan;
-static unsigned int count;
-static struct stream stream;
+static int server;
 static struct text requests, expected;
 static struct exchange exchanges[SLICE];
 static unsigned int messages;
@@ -72,32 +71,49 @@ static void end_message(void)
 	exchanges[messages++] = (struct exchange){ requests.size, expected.size };
 }
 
-static void begin(unsigned int new_count)
+static void begin(void)
 {
-	count = new_count;
 	messages = 0;
 	requests.size = 0;
 	expected.size = 0;
 }
 
-static void open_server(const struct plan *new_plan)
+static void open_server(void)
 {
 	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
-	plan = new_plan;
-	if (!plan->socket)
+	if (!plan.socket)
 		die("server", "its name needs =SOCKET");
-	stream_open(&stream, plan->socket);
-	if (setsockopt(stream.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)))
+	strncpy(address.sun_path, plan.socket, sizeof(address.sun_path) - 1);
+	server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	for (int left = START_MS; connect(server, (void *)&address, sizeof(address)); left--) {
+		if (!left)
+			die(plan.socket, strerror(errno));
+		usleep(1000);
+	}
+	if (setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)))
 		die("SO_RCVTIMEO", strerror(errno));
+}
+
+static void send_all(char *bytes, size_t size)
+{
+	while (size) {
+		ssize_t sent = writev(server, &(struct iovec){ bytes, size }, 1);
+
+		if (sent < 0)
+			die("send", strerror(errno));
+		bytes += sent;
+		size -= sent;
+	}
 }
 
 /* @last: memcached sends a reply for each key, or for the last of a batch. */
 static void add_memcached(enum work work, const char *key, bool last)
 {
-	unsigned int life = seconds(plan->ttl_ms);
+	unsigned int life = seconds(plan.ttl_ms);
 	char value[VALUE_MAX + 1];
-	size_t size = plan->value_size;
+	size_t size = plan.value_size;
 
 	make_value(value, key, size);
 	value[size] = '\0';
@@ -138,11 +154,11 @@ static void add_memcached(enum work work, const char *key, bool last)
 
 static void add_redis(enum work work, const char *key)
 {
-	bool is_whole = plan->ttl_ms % 1000 == 0;
+	bool is_whole = plan.ttl_ms % 1000 == 0;
 	char value[VALUE_MAX + 1], life[24];
-	size_t size = plan->value_size;
+	size_t size = plan.value_size;
 	int digits = snprintf(life, sizeof(life), "%llu",
-			      (unsigned long long)plan->ttl_ms / (is_whole ? 1000 : 1));
+			      (unsigned long long)plan.ttl_ms / (is_whole ? 1000 : 1));
 
 	make_value(value, key, size);
 	value[size] = '\0';
@@ -179,35 +195,37 @@ static void add_redis(enum work work, const char *key)
 	}
 }
 
-static bool prepare_memcached(enum work work, const struct key *keys, unsigned int new_count)
+static bool prepare_memcached(void)
 {
-	bool many = work >= GET_MANY;
+	bool many = calls.work >= GET_MANY;
 
-	begin(new_count);
-	if (work == GET_MANY)
+	begin();
+	if (calls.work == GET_MANY)
 		add(&requests, "get");
-	for (unsigned int i = 0; i < count; i++) {
-		add_memcached(work, keys[i].text, !many || i == count - 1);
-		if (!many || i == count - 1)
+	for (unsigned int i = 0; i < calls.count; i++) {
+		bool last = !many || i == calls.count - 1;
+
+		add_memcached(calls.work, calls.keys[i].text, last);
+		if (last)
 			end_message();
 	}
 	return true;
 }
 
 /* It has no entries, and answers a get with as many bytes. */
-static bool prepare_echo(enum work work, const struct key *keys, unsigned int new_count)
+static bool prepare_echo(void)
 {
-	begin(new_count);
-	return work == PUT_MANY || (work == GET && prepare_memcached(work, keys, new_count));
+	begin();
+	return calls.work == PUT_MANY || (calls.work == GET && prepare_memcached());
 }
 
-static bool prepare_redis(enum work work, const struct key *keys, unsigned int new_count)
+static bool prepare_redis(void)
 {
-	begin(new_count);
-	counted += work == COUNT;
-	for (unsigned int i = 0; i < count; i++) {
-		add_redis(work, keys[i].text);
-		if (work < GET_MANY || i == count - 1)
+	begin();
+	counted += calls.work == COUNT;
+	for (unsigned int i = 0; i < calls.count; i++) {
+		add_redis(calls.work, calls.keys[i].text);
+		if (calls.work < GET_MANY || i == calls.count - 1)
 			end_message();
 	}
 	return true;
@@ -218,58 +236,39 @@ static unsigned int run(void)
 	size_t sent = 0, got = 0;
 
 	for (unsigned int i = 0; i < messages; i++) {
-		struct iovec part = { requests.bytes + sent, exchanges[i].sent - sent };
-
-		stream_send(&stream, &part, 1);
+		send_all(requests.bytes + sent, exchanges[i].sent - sent);
 		sent = exchanges[i].sent;
 		while (got < exchanges[i].received) {
-			ssize_t some = read(stream.fd, received + got,
-					     exchanges[i].received - got);
+			ssize_t some = read(server, received + got, exchanges[i].received - got);
 
 			if (some <= 0)
 				die("receive", some ? strerror(errno) : "the server has closed");
 			got += some;
 		}
 	}
-	return count;
+	return calls.count;
 }
 
-static void check(void)
+static bool check(void)
 {
 	if (memcmp(received, expected.bytes, expected.size))
 		die("unexpected reply", received);
+	return false;
 }
 
-static void check_nothing(void)
+static bool check_nothing(void)
 {
+	return false;
 }
 
-const struct peer echo_peer = {
-	.name = "echo", .open = open_server, .prepare = prepare_echo, .run = run,
-	.check = check_nothing,
-};
+#define SERVER(title, has_count, make, compare) {				\
+	.name = (title), .counts = (has_count), .open = open_server,		\
+	.prepare = (make), .run = run, .check = (compare),			\
+}
 
-const struct peer memcached_peer = {
-	.name = "memcached", .open = open_server, .prepare = prepare_memcached, .run = run,
-	.check = check,
-};
-
-const struct peer hbserve_peer = {
-	.name = "hbserve", .open = open_server, .prepare = prepare_memcached, .run = run,
-	.check = check,
-};
-
-const struct peer redis_peer = {
-	.name = "redis", .counts = true, .open = open_server, .prepare = prepare_redis, .run = run,
-	.check = check,
-};
-
-const struct peer valkey_peer = {
-	.name = "valkey", .counts = true, .open = open_server, .prepare = prepare_redis, .run = run,
-	.check = check,
-};
-
-const struct peer hbserve_redis_peer = {
-	.name = "hbserve-redis", .counts = true, .open = open_server, .prepare = prepare_redis,
-	.run = run, .check = check,
-};
+const struct peer echo_peer = SERVER("echo", false, prepare_echo, check_nothing);
+const struct peer memcached_peer = SERVER("memcached", false, prepare_memcached, check);
+const struct peer hbserve_peer = SERVER("hbserve", false, prepare_memcached, check);
+const struct peer redis_peer = SERVER("redis", true, prepare_redis, check);
+const struct peer valkey_peer = SERVER("valkey", true, prepare_redis, check);
+const struct peer hbserve_redis_peer = SERVER("hbserve-redis", true, prepare_redis, check);
