@@ -104,23 +104,13 @@ static unsigned int starve(struct spinner *spinners)
 	return cpus;
 }
 
-/* The index of the belt's lag counter for a lag of @n milliseconds. */
-static unsigned int lag_of(__u64 n)
-{
-	unsigned int bits = n ? 64 - __builtin_clzll(n) : 0;
-
-	return bits < HASHBELT_LAGS ? bits : HASHBELT_LAGS - 1;
-}
-
 /**
  * struct tally - a summary of the events
- * @lags:	lags of the events, counted as the belt does
  * @longest:	longest lag, milliseconds
  * @last:	belt time at which the last event was handed over
  * @good:	true if each event is right
  */
 struct tally {
-	__u64 lags[HASHBELT_LAGS];
 	__u64 longest;
 	__u64 last;
 	bool good;
@@ -142,25 +132,9 @@ static void read_events(struct stream *stream, struct tally *tally)
 			      event->reason == HASHBELT_EXPIRED &&
 			      event->handed_ns >= event->deadline_ns;
 		lag = (event->handed_ns - event->deadline_ns) / 1000000;
-		tally->lags[lag_of(lag)]++;
 		tally->longest = lag > tally->longest ? lag : tally->longest;
 		tally->last = event->handed_ns;
 	}
-}
-
-static bool same_lags(const __u64 *lags)
-{
-	__u64 counted[HASHBELT_LAGS] = {};
-	struct hashbelt_stat stat = {
-		.lags = address(counted), .lag_count = HASHBELT_LAGS,
-	};
-	unsigned int i;
-
-	must(belt, HASHBELT_IOC_STAT, &stat);
-	for (i = 0; i < HASHBELT_LAGS; i++)
-		if (lags[i] || counted[i])
-			note("below %u ms: %llu, counted %llu", 1u << i, lags[i], counted[i]);
-	return !memcmp(lags, counted, sizeof(counted));
 }
 
 static void check_reads(const struct spinner *spinners, unsigned int n)
@@ -199,7 +173,6 @@ static void check_told(__u64 ended_ns)
 	   "the last event is queued within 5.1 s once the worker has a processor");
 	note("the longest lag was %llu ms, the last event came %lld ms after the threads' end",
 	     tally.longest, ((long long)tally.last - (long long)ended_ns) / 1000000);
-	ok(same_lags(tally.lags), "stat counts the lags that the events have");
 	free(stream.buffer);
 }
 
