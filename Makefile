@@ -115,8 +115,8 @@ bench-expiry: ## how long ENTRIES (1000000) that expire at once take, on PROCESS
 	$(MAKE) -C tests payload
 	tests/bench/expiry.sh $(or $(ENTRIES),1000000) --cpus $(or $(PROCESSORS),2)
 
-bench-cache: ## misses and memory beside memcached and Redis; PEERS=sid: unstable's; WORKLOADS="..."
-	PEERS="$(PEERS)" tests/bench/peers/run.sh $(WORKLOADS)
+bench-cache: ## misses and memory beside memcached and Redis; SERVERS=sid: unstable's; WORKLOADS="..."
+	SERVERS="$(SERVERS)" tests/bench/misses.sh $(WORKLOADS)
 
 check: ## style and static analysis; silent if all is well
 	tests/check.sh

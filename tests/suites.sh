@@ -703,8 +703,7 @@ suite_cost() {
 	one cost "$tests/bench/cost.t"
 	one figures "$tests/bench/figures.t"
 	one profile "$tests/bench/profile.t"
-	guest cost-misses "" misses_test
-	guest cost-share "" share_test
+	guest cost-zipf "" zipf_test
 }
 
 # Prints KUnit's stderr as remarks, warnings ("!") last: the summary repeats the last remarks.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# newest.sh DIRECTORY sid|experimental - copy redis-server and valkey-server of Debian's unstable to
-# DIRECTORY, which is in the clone, with their libraries; or Redis of experimental, which is newer.
+# newest.sh DIRECTORY sid|experimental - copy redis-server, valkey-server and memcached of Debian's unstable
+# to DIRECTORY, which is in the clone, with their libraries; or Redis of experimental, which is newer.
 # Needs root.
 set -eu
 unset CDPATH
@@ -17,9 +17,9 @@ copy() {
 }
 
 case $2 in
-sid) copy "$directory" /usr/bin/redis-server /usr/bin/valkey-server ;;
+sid) copy "$directory" /usr/bin/redis-server /usr/bin/valkey-server /usr/bin/memcached ;;
 experimental)
-	copy "$directory" /usr/bin/valkey-server
+	copy "$directory" /usr/bin/valkey-server /usr/bin/memcached
 	experimental=$("$tests/newest/redis_experimental.sh")
 	cp "$experimental/redis-server" "$top/$directory/usr/bin"
 	copy --libraries "$directory" "$directory/usr/bin/redis-server"

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# servers.sh DIRECTORY [sid] - copy memcached, redis-server and memcslap, the benchmark of libmemcached, with
+# servers.sh DIRECTORY - copy memcached, redis-server and memcslap, the benchmark of libmemcached, with
 # their libraries, to DIRECTORY, for a guest. The packages memcached and redis-server are not installed
 # here: they would start servers. The server of Redis is in redis-tools as well, under the name of another
-# program. With sid, copy the two servers of Debian's unstable; DIRECTORY is in the clone then.
+# program.
 set -eu
 unset CDPATH
 
-tests=$(cd "$(dirname "$0")/../.." && pwd)
+tests=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -18,15 +18,6 @@ fail() {
 	exit 1
 }
 
-case ${2-} in
-'') ;;
-sid)
-	top=$(cd "$tests/.." && pwd)
-	"$tests/newest/enter.sh" tests/vm/copy.sh "${1#"$top/"}" /usr/bin/redis-server /usr/bin/memcached
-	exit
-	;;
-*) fail "there is no '$2': PEERS is sid, for the servers of Debian's unstable, or not set" ;;
-esac
 "$tests/need.sh" redis-tools libevent-2.1-7 libmemcached-tools
 mkdir -p "$1"
 "$tests/vm/copy.sh" "$1" /usr/bin/redis-check-rdb /usr/bin/memcslap
