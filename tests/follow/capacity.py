@@ -6,42 +6,33 @@ Starts a redis-server, and for each number of followers (0 1 5 20 100) as many c
 keys by prefix, with two connections each, as hbfollow does. A writer then sets keys of that prefix:
 one at a time, so that each key is a message of its own to each follower, and 16 at a time. A row
 has the processor time of the server for one SET, in microseconds, and how many a second one
-processor carries. Each follower has to be told of each key.
+processor carries. Each follower has to be told of each key. Needs redis-server and python3-redis.
 """
 
 import os
 import selectors
-import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 
+import redis
+
 SETS = 8000
-PREFIX = b"page:"
-MARK = b"\n" + PREFIX
+PREFIX = "page:"
+MARK = b"\n" + PREFIX.encode()
 
 
-def command(*words):
-    """A command in Redis's protocol."""
-    parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-    return b"*%d\r\n" % len(parts) + b"".join(
-        b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
+def connect(path):
+    """A connection, and a function that returns the reply to a command."""
+    connection = redis.UnixDomainSocketConnection(path=path)
+    connection.connect()
 
+    def ask(*words):
+        connection.send_command(*words)
+        return connection.read_response()
 
-class Client:
-    """A connection."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
-        self.lines = self.socket.makefile("rb")
-
-    def ask(self, *words):
-        """The first line of the reply."""
-        self.socket.sendall(command(*words))
-        return self.lines.readline()
+    return connection, ask
 
 
 class Followers:
@@ -52,27 +43,23 @@ class Followers:
         self._ends = [b""] * count
         self._told = threading.Condition()
         self._selector = selectors.DefaultSelector()
-        self._clients = []
+        self._connections = []
         for number in range(count):
-            listener, tracker = Client(path), Client(path)
-            identifier = int(listener.ask("CLIENT", "ID")[1:])
-            listener.ask("SUBSCRIBE", "__redis__:invalidate")
-            said = tracker.ask("CLIENT", "TRACKING", "ON", "REDIRECT", identifier,
-                               "BCAST", "PREFIX", PREFIX)
-            if said != b"+OK\r\n":
-                sys.exit(f"capacity.py: tracking: {said.decode().strip()}")
-            self._clients += [listener, tracker]
-            self._selector.register(listener.socket, selectors.EVENT_READ, number)
+            (listener, hear), (tracker, ask) = connect(path), connect(path)
+            identifier = hear("CLIENT", "ID")
+            hear("SUBSCRIBE", "__redis__:invalidate")
+            ask("CLIENT", "TRACKING", "ON", "REDIRECT", identifier, "BCAST", "PREFIX", PREFIX)
+            self._connections += [listener, tracker]
+            self._selector.register(listener._sock, selectors.EVENT_READ, number)
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
-        while self._selector.get_map():
+        while True:
             for key, _ in self._selector.select():
-                data = key.fileobj.recv(1 << 20)
-                if not data:
-                    self._selector.unregister(key.fileobj)
-                    continue
-                data = self._ends[key.data] + data
+                received = key.fileobj.recv(1 << 20)
+                if not received:
+                    return
+                data = self._ends[key.data] + received
                 self._ends[key.data] = data[1 - len(MARK):]
                 with self._told:
                     self._keys[key.data] += data.count(MARK)
@@ -85,11 +72,6 @@ class Followers:
                 sys.exit(f"capacity.py: one was told of {min(self._keys)} of {count} keys")
             self._keys = [0] * len(self._keys)
 
-    def close(self):
-        """Close all connections."""
-        for client in self._clients:
-            client.socket.shutdown(socket.SHUT_RDWR)
-
 
 def spent(process):
     """The processor time of the first thread of a process, in seconds."""
@@ -97,46 +79,30 @@ def spent(process):
         return int(file.read().split()[0]) / 1e9
 
 
-def write(writer, together):
-    """Set keys, so many at a time."""
-    for first in range(0, SETS, together):
-        writer.socket.sendall(b"".join(command("SET", b"page:%08d" % number, b"v" * 64)
-                                       for number in range(first, first + together)))
-        for _ in range(together):
-            writer.lines.readline()
-
-
-def measure(server, path, count):
-    """Print the rows of so many followers."""
-    followers = Followers(path, count)
-    writer = Client(path)
-    for together in (1, 16):
-        before = spent(server)
-        write(writer, together)
-        followers.wait(SETS)
-        cost = (spent(server) - before) / SETS
-        print(f"{count:9} {together:8} {cost * 1e6:12.1f} {1 / cost:12.0f}", flush=True)
-    followers.close()
-    writer.socket.close()
-
-
-def main(counts):
-    """Start the server, and print the table."""
-    if not shutil.which("redis-server"):
-        sys.exit("capacity.py: install redis-server")
+def measure(count):
+    """Start a server, and print the rows of so many followers."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "socket")
         with subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "",
                                "--dir", directory], stdout=subprocess.PIPE, text=True) as server:
-            try:
-                while "ready to accept connections" not in server.stdout.readline().lower():
-                    if server.poll() is not None:
-                        sys.exit("capacity.py: redis-server has ended")
-                print("followers together  us for a SET  SETs a second")
-                for count in counts:
-                    measure(server, path, count)
-            finally:
-                server.terminate()
+            while "ready to accept connections" not in server.stdout.readline().lower():
+                if server.poll() is not None:
+                    sys.exit("capacity.py: redis-server has ended")
+            followers = Followers(path, count)
+            writer = redis.Redis(unix_socket_path=path)
+            for together in (1, 16):
+                before = spent(server)
+                for first in range(0, SETS, together):
+                    pipeline = writer.pipeline(transaction=False)
+                    for number in range(first, first + together):
+                        pipeline.set(f"{PREFIX}{number:08}", b"v" * 64)
+                    pipeline.execute()
+                followers.wait(SETS)
+                cost = (spent(server) - before) / SETS
+                print(f"{count:9} {together:8} {cost * 1e6:12.1f} {1 / cost:12.0f}", flush=True)
+            server.terminate()
 
 
-main([int(word) for word in sys.argv[1:]] or [0, 1, 5, 20, 100])
+print("followers together  us for a SET  SETs a second")
+for word in sys.argv[1:] or [0, 1, 5, 20, 100]:
+    measure(int(word))

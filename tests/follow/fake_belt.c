@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * belt.h without the module: the belt is the directory FAKE_BELT, and each file in it an entry. A
- * key is the name of its file, with %XX for bytes that are no letter, digit, '-', '_', '.' or ':'.
- * There is no belt while there is no directory; a new directory is a new belt.
- *
- * Files beside the directory steer it: FAKE_BELT.remove and FAKE_BELT.clear have the number of the
- * error with which these operations fail. Each operation adds a line to FAKE_BELT.log: microseconds
- * since the start of the machine, "clear" or "remove", and the number of entries.
+ * belt.h without the module: the belt is the directory FAKE_BELT, and each file in it an entry. The
+ * name of the file is the key in hexadecimal. There is no belt while there is no directory; a new
+ * directory is a new belt. Files beside the directory steer it: FAKE_BELT.remove and FAKE_BELT.clear
+ * have the number of the error with which these operations fail.
  */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +16,6 @@
 #include <unistd.h>
 
 #include "belt.h"
-#include "clock.h"
 #include "hashbelt.h"
 
 struct follow_belt {
@@ -77,33 +72,6 @@ static int failure(const struct follow_belt *belt, const char *operation)
 	return -number;
 }
 
-static void note(const struct follow_belt *belt, const char *operation, unsigned int count)
-{
-	char path[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s.log", belt->path);
-	file = fopen(path, "ae");
-	/* A test lets allocations fail. */
-	if (!file)
-		return;
-	fprintf(file, "%llu %s %u\n", (unsigned long long)clock_us(), operation, count);
-	fclose(file);
-}
-
-static void encode(const char *key, size_t len, char *name)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		if (isalnum((unsigned char)key[i]) || (key[i] && strchr("-_.:", key[i])))
-			*name++ = key[i];
-		else
-			name += sprintf(name, "%%%02X", (unsigned char)key[i]);
-	}
-	*name = '\0';
-}
-
 int follow_belt_clear(struct follow_belt *belt)
 {
 	int err = failure(belt, "clear"), directory;
@@ -111,7 +79,6 @@ int follow_belt_clear(struct follow_belt *belt)
 	DIR *entries;
 
 	belt->count = 0;
-	note(belt, err ? "clear-fails" : "clear", 0);
 	if (err)
 		return err;
 	belt->bound = look(belt);
@@ -132,9 +99,10 @@ int follow_belt_clear(struct follow_belt *belt)
 
 int follow_belt_flush(struct follow_belt *belt)
 {
-	char path[PATH_MAX + 3 * HASHBELT_KEY_MAX];
+	char path[PATH_MAX + 2 * HASHBELT_KEY_MAX];
 	int err = failure(belt, "remove"), len;
 	unsigned int i;
+	size_t at;
 
 	if (!belt->count)
 		return 0;
@@ -146,10 +114,10 @@ int follow_belt_flush(struct follow_belt *belt)
 		return follow_belt_clear(belt);
 	for (i = 0; i < belt->count; i++) {
 		len = snprintf(path, PATH_MAX, "%s/", belt->path);
-		encode(belt->keys[i].bytes, belt->keys[i].len, path + len);
+		for (at = 0; at < belt->keys[i].len; at++)
+			len += sprintf(path + len, "%02x", (uint8_t)belt->keys[i].bytes[at]);
 		belt->removed += !unlink(path);
 	}
-	note(belt, "remove", belt->count);
 	belt->count = 0;
 	return 0;
 }

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'serve'))
 from serve import DIRECTORY, PATIENCE, at_last, equal, finish, hbctl, result, true  # noqa: E402,F401
@@ -160,13 +159,21 @@ class Belt:
                 hbctl('-b', self.name, 'put', '--', key, 'value')
 
     def _file(self, key):
-        return f'{self.path}/{urllib.parse.quote(key, safe=":").replace("~", "%7E")}'
+        return f'{self.path}/{key.encode().hex()}'
 
     def has(self, key):
         if FAKE:
             return os.path.exists(self._file(key))
         return subprocess.run(['hbctl', '-b', self.name, 'has', '--', key], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL).returncode == 0
+
+    def removes(self, name, keys, kept, change):
+        """A check: CHANGE, a function, removes these keys from the belt, and leaves others."""
+        self.put(*keys, *kept)
+        change()
+        at_last(lambda: not self.keys(*keys))
+        equal(f'{name}: the changed keys are removed, and no others', [[], list(kept)],
+              [self.keys(*keys), self.keys(*kept)])
 
     def keys(self, *of):
         """Those of these keys that it has."""
@@ -181,11 +188,6 @@ class Belt:
             os.rename(f'{path}.new', path)
         else:
             os.unlink(path)
-
-    def operations(self):
-        """The operations so far: (microseconds, name, number of keys). Fake alone."""
-        with open(f'{self.path}.log', encoding='ascii') as log:
-            return [(int(when), name, int(count)) for when, name, count in map(str.split, log)]
 
 
 class Follower(Process):
@@ -402,34 +404,54 @@ def manual_block(first):
 class Proxy:
     """A way to a server that can swallow what it is given, as a network may."""
 
+    class Connection:
+        """One that it carries."""
+
+        def __init__(self, client, server):
+            self.client = client
+            self.passes = threading.Event()     # what it is given; else it swallows that
+            self.passes.set()
+            self.subscribes = False
+            for source, target in ((client, server), (server, client)):
+                threading.Thread(target=self._carry, args=(source, target), daemon=True).start()
+
+        def _carry(self, source, target):
+            try:
+                while data := source.recv(65536):
+                    self.subscribes |= b'SUBSCRIBE' in data
+                    self.passes.wait()
+                    target.sendall(data)
+                target.shutdown(socket.SHUT_WR)
+            except OSError:
+                target.close()
+
     def __init__(self, port):
         self.connections = []
+        self._takes = threading.Event()
+        self._takes.set()
         self._server = port
-        self._listener = socket.create_server((HOST, 0))
+        # Beyond one more connection than it takes, the kernel drops what asks for one.
+        self._listener = socket.create_server((HOST, 0), backlog=0)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
         while True:
             client = self._listener.accept()[0]
+            self._takes.wait()
             try:
-                pair = [client, socket.create_connection((HOST, self._server))]
+                self.connections.append(self.Connection(client, socket.create_connection((HOST, self._server))))
             except OSError:
                 client.close()
-                continue
-            passes = threading.Event()
-            passes.set()
-            self.connections.append(passes)
-            for at in (0, 1):
-                threading.Thread(target=self._carry, args=(pair[at], pair[1 - at], passes),
-                                 daemon=True).start()
 
-    @staticmethod
-    def _carry(source, target, passes):
-        try:
-            while data := source.recv(65536):
-                passes.wait()
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-        except OSError:
-            target.close()
+    def cut(self):
+        """Swallow all that it is given, and take no connection."""
+        self._takes.clear()
+        for connection in self.connections:
+            connection.passes.clear()
+
+    def mend(self):
+        """Pass on what it has swallowed, and all that comes."""
+        for connection in self.connections:
+            connection.passes.set()
+        self._takes.set()

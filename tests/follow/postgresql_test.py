@@ -4,7 +4,7 @@
 
 import os
 
-from follow import DIRECTORY, Belt, Follower, PostgreSQL, at_last, certificates, equal, finish, install_functions, true
+from follow import DIRECTORY, Belt, Follower, PostgreSQL, at_last, equal, finish, install_functions, true
 
 server = PostgreSQL('-c', 'wal_level=logical')
 belt = Belt()
@@ -14,12 +14,7 @@ true('the belt is cleared before it is followed', not belt.has('old'))
 
 
 def removes(name, keys, kept, statement, *values):
-    """A check: a statement removes these keys from the belt, and leaves others."""
-    belt.put(*keys, *kept)
-    server.run(statement, *values)
-    at_last(lambda: not belt.keys(*keys))
-    equal(f'{name}: the notified keys are removed, and no others', [[], list(kept)],
-          [belt.keys(*keys), belt.keys(*kept)])
+    belt.removes(name, keys, kept, lambda: server.run(statement, *values))
 
 
 removes('NOTIFY', ['1'], ['2'], "NOTIFY pages, '1'")
@@ -139,31 +134,18 @@ install_functions(server)
 server.run("SELECT hashbelt_follow('pages', 'id', 'page:', 'pages')")
 follower.stop('the triggers')
 
-# Passwords and TLS
+# Passwords. Certificates are libpq's
 secret = f'{DIRECTORY}/secret'
 with open(secret, 'w', encoding='ascii') as file:
     os.fchmod(file.fileno(), 0o600)
     file.write('first')
 server.run("CREATE USER follower PASSWORD 'first'")
 with open(f'{server.data}/pg_hba.conf', 'w', encoding='ascii') as file:
-    file.write('host all nobody all trust\nhostssl all follower all scram-sha-256\n')
-for name in ('server.pem', 'server.key'):
-    with open(f'{certificates()}/{name}', 'rb') as source, open(f'{server.data}/{name}', 'wb') as target:
-        target.write(source.read())
-    os.chown(f'{server.data}/{name}', 65534, 65534)
-    os.chmod(f'{server.data}/{name}', 0o600)
-server.run("ALTER SYSTEM SET ssl_cert_file = 'server.pem'")
-server.run("ALTER SYSTEM SET ssl_key_file = 'server.key'")
-server.run('ALTER SYSTEM SET ssl = on')
+    file.write('host all nobody all trust\nhost all follower all scram-sha-256\n')
 server.run('SELECT pg_reload_conf()')
-true('PostgreSQL has TLS', at_last(lambda: server.run('SHOW ssl') == [('on',)]))
-trusted = f'?sslmode=verify-full&sslrootcert={certificates()}/'
-words = ['-c', 'pages', '--password-file', secret, '-u', 'follower']
-url = server.url(trusted + 'ca.pem', user='').replace('@', '')
-follower = Follower(belt, *words, url).wait_until(True)
-removes('TLS and a password', ['page:1'], ['2'], "INSERT INTO pages VALUES ('1', 'b')")
-equal('the connection is encrypted', [(True,)], server.run(
-    "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = 'follower'"))
+follower = Follower(belt, '-c', 'pages', '--password-file', secret, '-u', 'follower',
+                    server.url(user='').replace('@', '')).wait_until(True)
+removes('a password', ['page:1'], ['2'], "INSERT INTO pages VALUES ('1', 'b')")
 with open(secret, 'w', encoding='ascii') as file:
     file.write('second')
 server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'follower'")
@@ -172,9 +154,5 @@ true('a wrong password is refused', at_last(lambda: 'password authentication fai
 server.run("ALTER USER follower PASSWORD 'second'")
 follower.wait_until(True)
 true('it follows when the password is right', 'second' not in follower.said())
-follower.stop('TLS and a password')
-follower = Follower(belt, *words, server.url(trusted + 'stranger.pem', user='').replace('@', ''))
-true('TLS: a certificate of an authority that is not trusted is refused', at_last(
-    lambda: 'certificate verify failed' in follower.said()), follower.said())
-follower.stop('TLS: a certificate of an authority that is not trusted')
+follower.stop('a password')
 finish()
