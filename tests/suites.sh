@@ -178,7 +178,7 @@ suite_native() {
 	for part in options auth listen tls parser resp output pushes feed poller stats; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
-	for part in target keys password options metrics redis_reply; do
+	for part in options redis_reply; do
 		one "follow_$part" "$top/.cache/build/native/follow/${part}_test"
 	done
 }

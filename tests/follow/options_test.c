@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* options_test - the command line of hbfollow is read, and wrong ones are refused. */
+/* options_test - the command line of hbfollow with the URL of an engine is read, or refused. */
 #include "../serve/message.h"
 #include "array_size.h"
 #include "options.h"
@@ -71,6 +71,79 @@ static void test_all(void)
 	   same(options.channels[1], "b"), "channels are kept");
 }
 
+static bool has_prefix(size_t number, const char *bytes, size_t len)
+{
+	return number < options.target.prefix_count && options.target.prefixes[number].len == len &&
+	       !memcmp(options.target.prefixes[number].bytes, bytes, len);
+}
+
+static const struct right {
+	const char *url;
+	const char *user;
+	const char *host;
+	const char *port;
+	const char *path;
+	bool tls;
+	size_t prefixes;
+} rights[] = {
+	{ "redis://db", .host = "db", .port = "6379" },
+	{ "redis://", .host = "localhost", .port = "6379" },
+	{ "redis:///", .host = "localhost", .port = "6379" },
+	{ "redis://:7000", .host = "localhost", .port = "7000" },
+	{ "redis://db:1/15", .host = "db", .port = "1" },
+	{ "redis://db?prefix=page:", .host = "db", .port = "6379", .prefixes = 1 },
+	{ "redis://db/0?prefix=a&prefix=b&prefix=c", .host = "db", .port = "6379", .prefixes = 3 },
+	{ "redis://db/?", .host = "db", .port = "6379" },
+	{ "rediss://u@[::1]:65535/", .user = "u", .host = "::1", .port = "65535", .tls = true },
+	{ "redis://[::1]", .host = "::1", .port = "6379" },
+	{ "redis://a%40b@h%2e", .user = "a@b", .host = "h.", .port = "6379" },
+	{ "redis://@db", .host = "db", .port = "6379" },
+	{ "valkey://db", .host = "db", .port = "6379" },
+	{ "valkeys://db", .host = "db", .port = "6379", .tls = true },
+	{ "redis+unix:///run/redis.sock", .path = "/run/redis.sock" },
+	{ "redis+unix:///run/a%3Fb?prefix=x", .path = "/run/a?b", .prefixes = 1 },
+	{ "valkey+unix:///s", .path = "/s" },
+};
+
+static void test_redis(void)
+{
+	const struct target *target = &options.target;
+	const struct right *right;
+	char url[300] = "redis+unix:///";
+
+	for (right = rights; right < rights + ARRAY_SIZE(rights); right++) {
+		ok(!parse(right->url) && target->kind == TARGET_REDIS, "'%s' is a Redis",
+		   right->url);
+		ok(same(target->user, right->user) && same(target->host, right->host) &&
+		   same(target->port, right->port) && same(target->path, right->path) &&
+		   target->tls == right->tls && target->prefix_count == right->prefixes,
+		   "the parts of '%s' are right", right->url);
+	}
+	parse("redis://db?prefix=page%3a%00%20&prefix=%25");
+	ok(has_prefix(0, "page:\0 ", 7) && has_prefix(1, "%", 1),
+	   "a prefix may have any bytes, as %%XX");
+	parse("redis://db?prefix=");
+	ok(has_prefix(0, "", 0), "an empty prefix is all keys");
+	memset(url + strlen(url), 'x', 107 - 1);
+	ok(!parse(url), "the path of a unix socket may have 107 bytes");
+	strcat(url, "x");
+	ok(parse(url) && message_is("at most 107 bytes"), "it may not have 108");
+}
+
+static void test_postgresql(void)
+{
+	static const char * const lines[] = {
+		"-c x postgresql://db", "-c x postgres://u@db/shop?sslmode=verify-full",
+		"-c x host=/run", "-c x service=shop",
+		"-c x postgresql://a,b:7/shop?target_session_attrs=read-write",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lines); i++)
+		ok(!parse(lines[i]) && options.target.kind == TARGET_POSTGRESQL &&
+		   same(options.target.conninfo, lines[i] + 5), "'%s' is a PostgreSQL", lines[i]);
+}
+
 static const struct refusal {
 	const char *line;
 	const char *message;
@@ -106,6 +179,43 @@ static const struct refusal {
 	{ "-b", "option '-b' needs an argument" },
 	{ "--verbose=2", "--verbose takes no argument" },
 	{ "--completion tcsh", "'tcsh' is not bash|fish|zsh" },
+	{ "http://db", "'http://db' is not redis://..." },
+	{ "redis:db", "is not redis://" },
+	{ "redis://u:secret@db", "--password-file" },
+	{ "redis://:secret@db", "--password-file" },
+	{ "-c x postgresql://u:secret@db", "--password-file" },
+	{ "-c x password=secret", "--password-file" },
+	{ "-c x sslpassword=secret", "--password-file" },
+	{ "redis://db:", "'' is not a port" },
+	{ "redis://db:0", "'0' is not a port from 1 to 65535" },
+	{ "redis://db:65536", "'65536' is not a port" },
+	{ "redis://db:123456", "'123456' is not a port" },
+	{ "redis://db:6x", "'6x' is not a port" },
+	{ "redis://db:-1", "'-1' is not a port" },
+	{ "redis://::1", "is not a port" },
+	{ "redis://[::1", "'[' without ']'" },
+	{ "redis://[::1]x", "'x' is not ':PORT'" },
+	{ "redis://db/x", "'x' is not the number of a database" },
+	{ "redis://db/1/2", "is not the number of a database" },
+	{ "redis://db/-1", "is not the number of a database" },
+	{ "redis://db?prefix", "'prefix' is not 'prefix=P'" },
+	{ "redis://db?db=3", "'db=3' is not 'prefix=P'" },
+	{ "redis://db?prefix=a&&prefix=b", "'' is not 'prefix=P'" },
+	{ "redis://db?prefix=a%", "wrong escape" },
+	{ "redis://db?prefix=a%4", "wrong escape" },
+	{ "redis://db?prefix=a%4g", "wrong escape" },
+	{ "redis://d%00b", "the host of the URL, 'd%00b', has a wrong escape" },
+	{ "redis://u%zz@db", "the user of the URL" },
+	{ "redis://db?prefix=page:&prefix=page:1", "one prefix begins with another" },
+	{ "redis://db?prefix=page:1&prefix=page:", "one prefix begins with another" },
+	{ "redis://db?prefix=&prefix=a", "one prefix begins with another" },
+	{ "redis://db?prefix=a&prefix=a", "one prefix begins with another" },
+	{ "redis+unix://run/redis.sock", "three slashes" },
+	{ "redis+unix://", "three slashes" },
+	{ "redis+unix:///", "three slashes" },
+	{ "redis+unix:///a%00b", "the path of the URL" },
+	{ "-c x postgresql://db?nonsense=1", "libpq cannot read the URL" },
+	{ "-c x nonsense=1", "libpq cannot read the URL" },
 };
 
 static void test_refusals(void)
@@ -115,32 +225,20 @@ static void test_refusals(void)
 	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
 		is_int(parse(refusals[i].line), 3, "'%s' ends with exit status 2",
 		       refusals[i].line);
-		ok(message_is(refusals[i].message) && message_is("hbfollow: "),
-		   "the error of '%s' names the program and the problem", refusals[i].line);
+		ok(message_is(refusals[i].message) && message_is("hbfollow: ") &&
+		   !strstr(message, "secret"),
+		   "the error of '%s' names the program and the problem, and no password",
+		   refusals[i].line);
 	}
-}
-
-static void test_printed(void)
-{
-	is_int(parse("--help"), 1, "--help ends with exit status 0");
-	ok(strstr(message, "Usage: hbfollow [OPTION]... URL") && strstr(message, "--offline TIME"),
-	   "help has the usage and the options");
-	is_int(parse("-V"), 1, "--version ends with exit status 0");
-	ok(message_is("hbfollow 0"), "--version prints the version");
-	is_int(parse("--print-sql"), 1, "--print-sql ends with exit status 0");
-	ok(strstr(message, "FUNCTION hashbelt_follow(") && strstr(message, "END $$;\n"),
-	   "--print-sql prints the functions");
-	is_int(parse("--completion bash"), 1, "--completion ends with exit status 0");
-	ok(strstr(message, "complete -F _hbfollow hbfollow") && !strstr(message, "hbserve"),
-	   "completion is for hbfollow");
 }
 
 int main(void)
 {
 	test_defaults();
 	test_all();
+	test_redis();
+	test_postgresql();
 	test_refusals();
-	test_printed();
 	options_free(&options);
 	return done_testing();
 }

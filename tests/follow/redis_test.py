@@ -18,12 +18,7 @@ true('the belt is cleared before it is followed', not belt.has('page:old'))
 
 
 def removes(name, keys, kept, *words):
-    """A check: a command removes these keys from the belt, and leaves others."""
-    belt.put(*keys, *kept)
-    redis.client.execute_command(*words)
-    at_last(lambda: not belt.keys(*keys))
-    equal(f'{name}: the changed keys are removed, and no others', [[], list(kept)],
-          [belt.keys(*keys), belt.keys(*kept)])
+    belt.removes(name, keys, kept, lambda: redis.client.execute_command(*words))
 
 
 # Each way to change a key
@@ -71,7 +66,8 @@ true('the belt is cleared at the end', not belt.has('other'))
 equal('the file of figures says that it has ended', 0, follower.figures()['state'])
 
 # Figures
-follower = Follower(belt, redis.url('?prefix=page:')).wait_until(True)
+belt = Belt('a"b\\c\nd') if FAKE else belt
+follower = Follower(belt, redis.url('?prefix=page:'), umask=0o077).wait_until(True)
 belt.put('page:1')
 redis.client.set('page:' + 'x' * 1024, 'long')
 redis.client.set('page:1', 'x')
@@ -83,17 +79,36 @@ equal('the entry that was removed and the key that is too long for a belt are co
 true('the delay is that of an answer', 0 < figures['delay_seconds'] < 30, figures)
 equal('the state, the belt and losses', [1, 1, 0], [figures['state'], figures['belt'], figures['losses_total']])
 true('the state has a beginning', time.time() - 600 < figures['since_seconds'] < time.time() + 1, figures)
-equal('all users may read the figures', '0o644', oct(os.stat(follower.metrics).st_mode & 0o777))
+equal('all users may read the figures, whatever the umask', '0o644', oct(os.stat(follower.metrics).st_mode & 0o777))
+with open(follower.metrics, encoding='ascii') as file:
+    lines = file.read().splitlines()
+samples = [line.split('{')[0] for line in lines if not line.startswith('#')]
+equal('each figure has its type', {name: 'counter' if name.endswith('_total') else 'gauge' for name in samples},
+      dict(line.split()[2:] for line in lines if line.startswith('# TYPE')))
+labels = r'{belt="a\"b\\c\nd",engine="redis"} ' if FAKE else '{belt="pages",engine="redis"} '
+true('each figure has its labels', all(labels in line for line in lines if not line.startswith('#')), lines)
+true('no other file is left', not os.path.exists(f'{follower.metrics}.new'))
+os.unlink(follower.metrics)
+os.mkdir(follower.metrics)
+redis.client.set('page:2', 'x')
+true('figures that cannot be written are told', at_last(lambda: 'cannot write' in follower.said()), follower.said())
 follower.stop('figures')
+belt = Belt()
 
 # Names
-follower = Follower(belt, '--map', 'page:old:=archive:', '--strip', 'page:', '--map', 'user:=u', redis.url())
-follower.wait_until(True)
-removes('--strip and --map', ['1', 'archive:1', 'u1', 'other'], ['page:1', 'user:1'],
-        'MSET', 'page:1', 'a', 'page:old:1', 'b', 'user:1', 'c', 'other', 'd')
-redis.client.set('page:', 'no name is left')
-true('a key that has no name in the belt is counted', at_last(
-    lambda: follower.figures()['keys_unfit_total'] == 1))
+follower = Follower(belt, '--map', 'page:old:=archive:', '--strip', 'page:', '--map', 'user:=u', '--map',
+                    'user:new:=never', '--map', 'long:=y', redis.url()).wait_until(True)
+named = {'page:1': '1', 'page:old:1': 'archive:1', 'user:1': 'u1', 'user:': 'u', 'user:new:7': 'unew:7', 'page': 'page',
+         'Page:1': 'Page:1', 'xpage:1': 'xpage:1', 'other': 'other'}
+if FAKE:
+    named['page:\0a'] = '\0a'
+removes('--strip and --map', [*named.values()], ['page:1', 'user:1', 'never7'], 'MSET',
+        *(word for key in named for word in (key, 'x')))
+for key in ('page:', 'x' * 1024, 'x' * 1025, 'long:' + 'x' * 1023, 'long:' + 'x' * 1024):
+    redis.client.set(key, 'x')
+true('keys with names of 1 to 1024 bytes fit the belt', at_last(
+    lambda: follower.figures()['keys_total'] == len(named) + 5) and follower.figures()['keys_unfit_total'] == 3,
+    follower.figures())
 follower.stop('names')
 
 # A unix socket
@@ -106,13 +121,13 @@ password = new_path()
 
 
 def write_password(text):
-    with open(f'{password}.new', 'w', encoding='ascii') as file:
+    with open(f'{password}.new', 'wb') as file:
         os.fchmod(file.fileno(), 0o600)
         file.write(text)
     os.rename(f'{password}.new', password)
 
 
-write_password('first\nno password\n')
+write_password(b'first\nno password\n')
 redis.client.execute_command(*manual_block('ACL SETUSER').replace('PASSWORD', 'first').split())
 follower = Follower(belt, '--password-file', password, redis.url('?prefix=page:', 'follower@')).wait_until(True)
 removes('a user with few rights', ['page:1'], ['other'], 'SET', 'page:1', 'a')
@@ -121,7 +136,7 @@ redis.client.execute_command('CLIENT', 'KILL', 'TYPE', 'pubsub')
 true('a password that was changed in Redis alone is refused', at_last(lambda: 'WRONGPASS' in follower.said()))
 belt.put('page:1')
 true('the belt is cleared while the password is wrong', at_last(lambda: not belt.has('page:1')))
-write_password('second')
+write_password(b'second')
 follower.wait_until(True)
 true('it follows when the file has the new password', 'second' not in follower.said())
 follower.stop('a changed password')
@@ -129,13 +144,22 @@ redis.client.execute_command('CONFIG', 'SET', 'requirepass', 'second')
 follower = Follower(belt, redis.url())
 true('a server that needs a password says so', at_last(lambda: 'NOAUTH' in follower.said()))
 follower.stop('without a password')
-follower = Follower(belt, '--password-file', password, redis.url()).wait_until(True)
-follower.stop('the password of the default user')
-os.chmod(password, 0o604)
-follower = Follower(belt, '--password-file', password, redis.url())
-follower.stop('a password that all users may read', number=0, status=1)
-true('its message says what to do', 'chmod o=' in follower.said(), follower.said())
-os.chmod(password, 0o600)
+LONGEST = b'x' * 4095
+for secret, good in (('a bä\r', [b'a b\xc3\xa4\r\r\n']), (LONGEST, [LONGEST, LONGEST + b'\n'])) if FAKE else ():
+    redis.client.execute_command('CONFIG', 'SET', 'requirepass', secret)
+    for data in good:
+        write_password(data)
+        Follower(belt, '--password-file', password, redis.url()).wait_until(True).stop('a password of the default user')
+redis.client.execute_command('CONFIG', 'SET', 'requirepass', 'second')
+for data, wrong in ((b'', 'it is empty'), (b'\nsecret\n', 'first line is empty'), (b'\r\n', 'first line is empty'),
+                    (b'sec\0ret\n', 'zero byte'), (b'\xef\xbb\xbfsecret', 'byte order mark'),
+                    (LONGEST + b'x\n', 'too long'), (b'secret', 'chmod o=')):
+    write_password(data)
+    os.chmod(password, 0o604 if 'chmod' in wrong else 0o600)
+    follower = Follower(belt, '--password-file', password, redis.url())
+    follower.stop(f'a file without a password, {wrong}', number=0, status=1)
+    true(f'its message says why: {wrong}', wrong in follower.said() and 'secret' not in follower.said(),
+         follower.said())
 redis.client.execute_command('AUTH', 'second')
 redis.client.execute_command('CONFIG', 'SET', 'requirepass', '')
 
