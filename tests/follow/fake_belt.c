@@ -2,8 +2,10 @@
 /*
  * belt.h without the module: the belt is the directory FAKE_BELT, and each file in it an entry. The
  * name of the file is the key in hexadecimal. There is no belt while there is no directory; a new
- * directory is a new belt. Files beside the directory steer it: FAKE_BELT.remove and FAKE_BELT.clear
- * have the number of the error with which these operations fail.
+ * directory is a new belt.
+ *
+ * Files beside the directory steer it: FAKE_BELT.remove and FAKE_BELT.clear have the number of the
+ * error with which these operations fail.
  */
 #include <dirent.h>
 #include <errno.h>
