@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # certify.sh DIRECTORY - make keys and certificates in a new directory: ca.pem of an authority, server.pem
-# and client.pem of it, and other.pem of an authority that is not trusted. Keys are in .key.
+# and client.pem of it, and stranger.pem of another authority. Keys are in .key.
 set -eu
 
-# certify NAME AUTHORITY SUBJECT - make a key, and a certificate of that authority.
+# certify NAME SUBJECT - make a key, and a certificate of the authority.
 certify() {
-	openssl req -new -newkey rsa:2048 -nodes -subj "$3" -keyout "$1.key" -out "$1.request"
-	openssl x509 -req -in "$1.request" -days 36500 -CA "$2.pem" -CAkey "$2.key" -CAcreateserial \
+	openssl req -new -newkey rsa:2048 -nodes -subj "$2" -keyout "$1.key" -out "$1.request"
+	openssl x509 -req -in "$1.request" -days 36500 -CA ca.pem -CAkey ca.key -CAcreateserial \
 		-out "$1.pem" -extfile names
 }
 
@@ -21,9 +21,8 @@ make() {
 	echo 'subjectAltName = DNS:localhost, IP:127.0.0.1' >names
 	authority ca
 	authority stranger
-	certify server ca /CN=localhost/
-	certify client ca /CN=client/
-	certify other stranger /CN=localhost/
+	certify server /CN=localhost/
+	certify client /CN=client/
 	# PostgreSQL refuses a key that others may read.
 	chmod 600 -- *.key
 }

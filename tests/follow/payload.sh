@@ -4,7 +4,7 @@
 # payload.sh PAYLOAD TOOLS BUILD FOLLOWED - make the payload FOLLOWED of guests that run the tests of this
 # folder. It has the module and hbctl of the PAYLOAD of other guests, libhashbelt of the directory TOOLS,
 # hbfollow and hbserve of the directory BUILD, the package for Python, the engines of root.sh, certificates for
-# TLS, the programs of examples/follow, and what connects network namespaces.
+# TLS, and the programs of examples/follow.
 set -eu
 unset CDPATH
 
@@ -14,11 +14,7 @@ payload=$1 tools=$2
 build=$(cd "$3" && pwd)
 followed=$4
 
-"$tests/need.sh" iproute2
 root=$("$tests/follow/root.sh")
-release=$("$tests/vm/kernel.sh" version)
-veth=$("$tests/unpack.sh" "linux-modules-$release|linux-image-$release" \
-	"lib/modules/$release/kernel/drivers/net/veth.ko")
 rm -rf "$followed"
 mkdir -p "$followed/host" "$followed/tests/serve" "$followed/bindings/python" "$followed/examples"
 find "$root" -mindepth 1 -maxdepth 1 -exec cp -a -t "$followed/host" {} +
@@ -29,9 +25,7 @@ cp -p "$top/docs/hbfollow.8" "$followed/docs"
 cp -rp "$top/bindings/python/hashbelt" "$followed/bindings/python"
 "$top/bindings/python/generate.py" "$followed/bindings/python/hashbelt/_abi.py"
 cp -p "$tools/libhashbelt.so.0" "$followed/host/usr/lib/x86_64-linux-gnu"
-cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$payload/hbctl-manage.so" "$tests/guest.sh" "$build/hbfollow" "$build/hbserve" "$veth" \
-	"$(command -v ip)" "$followed"
+cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$payload/hbctl-manage.so" "$tests/guest.sh" "$build/hbfollow" "$build/hbserve" "$followed"
 cp -rp "$top/examples/follow" "$followed/examples"
-"$tests/vm/copy.sh" --libraries "$followed/host" "$followed/hbctl" "$followed/hbfollow" "$followed/hbserve" \
-	"$followed/ip"
+"$tests/vm/copy.sh" --libraries "$followed/host" "$followed/hbctl" "$followed/hbfollow" "$followed/hbserve"
 "$tests/follow/certify.sh" "$followed/tests/follow/tls"

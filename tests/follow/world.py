@@ -4,15 +4,13 @@
 The value of a key is the number of a write, in decimal. A deleted key has no value; a belt keeps b'-' for it.
 """
 
-import mmap
+import multiprocessing
 import os
-import pickle
 import sys
 import time
-import traceback
 
 import follow
-from follow import DIRECTORY, PATIENCE, PostgreSQL, Redis
+from follow import PATIENCE, PostgreSQL, Redis
 
 sys.path.insert(0, os.path.join(follow.HERE, '..', '..', 'bindings', 'python'))
 import hashbelt  # noqa: E402,F401
@@ -97,69 +95,40 @@ def link(engine, *more):
 def make_redis(*words, **more):
     """A Redis, and the words for hbfollow that follow its pages."""
     engine = Redis(*words, **more)
-    return engine, words_at(make_redis, engine, follow.HOST)
+    return engine, (engine.url('?prefix=page:'),)
 
 
 def make_postgresql(*words, **more):
     """A PostgreSQL with a table page, and the words for hbfollow that follow it."""
     engine = PostgreSQL(*words, **more)
     engine.run('CREATE TABLE page (name text PRIMARY KEY, value bigint)')
-    return engine, words_at(make_postgresql, engine, follow.HOST)
-
-
-def words_at(make, engine, host):
-    """The words for hbfollow that follow an engine, which has that address."""
-    if make is make_redis:
-        return (engine.url('?prefix=page:').replace(follow.HOST, host),)
-    return ('--channel', 'page', engine.url().replace(follow.HOST, host))
-
-
-class Flags:
-    """Numbers that processes share."""
-
-    def __init__(self):
-        self.memory = mmap.mmap(-1, 4096)
-
-    def __getitem__(self, number):
-        return self.memory[number]
-
-    def __setitem__(self, number, value):
-        self.memory[number] = value
+    return engine, ('--channel', 'page', engine.url())
 
 
 class Child:
-    """A child that runs a function. Its result can be pickled."""
+    """A process that runs a function. Its result can be pickled."""
 
     count = 0
 
     def __init__(self, function, *arguments):
         Child.count += 1
-        self.path = f'{DIRECTORY}/result{Child.count}'
-        sys.stdout.flush()
-        self.pid = os.fork()
-        if self.pid:
-            return
+        fork = multiprocessing.get_context('fork')
+        self._end, end = fork.Pipe(False)
+        fork.Process(target=self._run, args=(end, function, *arguments)).start()
+        end.close()
+
+    @staticmethod
+    def _run(end, function, *arguments):
         # Processes of the parent are not ended by this one; ports and paths are its own.
         follow._running = []
         follow._count = 100 * Child.count
         follow.take_ports(Child.count)
-        status = 1
         try:
-            found = function(*arguments)
-            with open(self.path, 'wb') as file:
-                pickle.dump(found, file)
-            status = 0
-        except BaseException:  # for the log
-            print(''.join(f'# {line}\n' for line in traceback.format_exc().splitlines()), flush=True)
+            end.send(function(*arguments))
         finally:
             for process in follow._running:
                 process.kill()
-            os._exit(status)
 
     def result(self):
-        """Wait for its end. Returns the result."""
-        status = os.waitpid(self.pid, 0)[1]
-        if status:
-            raise RuntimeError(f'a child has failed: {status}')
-        with open(self.path, 'rb') as file:
-            return pickle.load(file)
+        """Wait for its end. Returns the result. Raises EOFError: it has failed, and has said why."""
+        return self._end.recv()
