@@ -192,7 +192,7 @@ def compiled(lines):
 
 
 def layout():
-    """The rows of layout.h."""
+    """The rows of layout.h, as many in a line as have room."""
     lines = []
     for name, members in structures().items():
         kind = f'struct hashbelt_{name}'
@@ -210,17 +210,18 @@ def layout():
         number = f'(unsigned long long)HASHBELT_{name}'
         lines.append(f'puts("VALUE({name}, {text})");' if text else
                      f'printf({number} >> 32 ? "VALUE({name}, 0x%llx)\\n" : "VALUE({name}, %llu)\\n", {number});')
-    return compiled(lines)
+    text = ''
+    for row in compiled(lines).splitlines():
+        goes_on = row and not text.endswith('\n') and len(text) - text.rfind('\n') + len(row) < 100
+        text += f' {row}' if goes_on else f'\n{row}'
+    return f'{text[1:]}\n'
 
 
 def rows(text):
     """The rows of layout.h by what they are about: {'FIELD(item, key)': '0, 8'}."""
-    found = {}
-    for line in text.splitlines():
-        match = re.match(r'(SIZE|IOCTL|VALUE)\(((?:\w|\(1\))+), (.*)\)$|(FIELD)\((\w+, \w+), (.*)\)$', line)
-        if match:
-            found[f'{match[1] or match[4]}({match[2] or match[5]})'] = match[3] or match[6]
-    return found
+    text = re.sub(r'/\*.*?\*/', '', text, flags=re.DOTALL)
+    matches = re.finditer(r'\b(SIZE|IOCTL|VALUE)\(((?:\w|\(1\))+), ([^()]*)\)|\b(FIELD)\((\w+, \w+), ([^()]*)\)', text)
+    return {f'{match[1] or match[4]}({match[2] or match[5]})': match[3] or match[6] for match in matches}
 
 
 def symbols():
@@ -262,7 +263,7 @@ def changed():
     for row, value in recorded.items():
         name = re.findall(r'\w+', row)[-1] if '(1)' not in row else re.findall(r'\w+', row)[1]
         place = line_of(HEADER, rf'\b(HASHBELT_|HASHBELT_IOC_|struct hashbelt_)?{name}\b')
-        at = line_of(LAYOUT, '^' + re.escape(row[:-1]) + ',')
+        at = line_of(LAYOUT, r'\b' + re.escape(row[:-1]) + ',')
         if row not in present:
             yield f'{place}: {row} is gone, which {at} records: nothing of the interface may go'
         elif present[row] != value and not GROWS.fullmatch(row) and '?' not in present[row]:
