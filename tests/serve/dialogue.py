@@ -19,19 +19,19 @@ and byte by byte. At its end comes "mn" or "PING", so a reply too many is a fail
 
 A line of a file is one of these:
 
-    = NAME          the beginning of a dialogue
+    = NAME          the beginning of a dialogue; "h= NAME" is one for hbserve alone
     * TEXT | TEXT   there is a dialogue for each of these texts, which stands for $@ in it
     > TEXT          the client sends TEXT and CR LF
     >> TEXT         the client sends TEXT
     < TEXT          the server sends TEXT and CR LF
     <: TEXT         the server sends TEXT
     <~ TEXT         the server sends any number of lines that begin with TEXT
-    > TEXT => TEXT  the same as "> TEXT" and, behind it, "< TEXT"
+    > TEXT => TEXT  the same as "> TEXT" and, behind it, "< TEXT"; more replies may follow
     !closed         the server closes the connection
     ...             the client waits for all replies, in each way
     # TEXT          a remark
 
-Letters before one of these signs, such as "h<" or "uh>", say for which servers the line is:
+Letters before one of these signs, such as "h<", "uh>" or "h=>", say for which servers the line or the reply is:
 
     h               hbserve
     m               memcached
@@ -39,9 +39,11 @@ Letters before one of these signs, such as "h<" or "uh>", say for which servers 
     r               Redis, and Valkey
     7 8 x v         Redis of Debian 12 (7.0.15), unstable (8.0.6) or experimental (8.6.3), Valkey 9.1.2
 
-Such a line has to follow, in its dialogue, a remark that gives the reason:
+Such letters have to follow, in their dialogue, a remark that gives the reason:
 
     # differs: TEXT
+
+A dialogue for hbserve alone has this remark, or its file has it before the first dialogue.
 
 A sign alone stands for an empty TEXT. In a TEXT, " / " is CR LF, \\r \\n \\t \\0 \\\\ \\xNN are bytes, and
 \\{TEXT*N} is that text N times. $$ is a dollar. ${name} is a number that a reply has had before. In a reply,
@@ -68,6 +70,7 @@ LETTERS = {
     'valkey': 'rv', 'memcached-bookworm': 'm2', 'memcached-trixie': 'm3', 'memcached-sid': 'mu',
 }
 SIGN = re.compile(rb'([hm23ur78xv]*)(>>|<~|<:|[<>]|!closed|\.\.\.)(?: (.*))?', re.DOTALL)
+REPLY = re.compile(rb' ([hm23ur78xv]*)=> ')
 TOKEN = re.compile(rb'\\(?P<named>[rnt0\\])|\\x(?P<hex>[0-9a-fA-F]{2})|\\\{(?P<part>[^*]*)\*(?P<times>[0-9]+)\}|'
                    rb'\$(?P<dollar>\$)|\$(?P<NUMBER>#)|\$(?P<REST>\*)|\$~(?P<AT_MOST>[0-9]+)|'
                    rb'\$\{(?P<CAPTURE>[^}]*)=\}|\$\{(?P<VARIABLE>[^}]*)\}|(?P<plain>[^\\$]+)', re.DOTALL)
@@ -144,14 +147,14 @@ def read_dialogue(file: str, name: bytes, lines: list[tuple[int, bytes]], row: O
         if not match:
             bad_line(file, number, 'no such sign')
         whom, sign, rest = match[1].decode(), match[2].decode(), (match[3] or b'').replace(b' / ', b'\r\n')
-        if whom and not has_reason:
-            bad_line(file, number, 'no reason (# differs: ...) why the servers differ')
-        if whom and not set(whom) & set(letters):
-            continue
-        parts = [(sign, rest)]
-        if sign == '>' and b' => ' in rest:
-            parts = list(zip('><', rest.split(b' => ', 1)))
-        for sign, rest in parts:
+        rest, *replies = REPLY.split(rest) if sign == '>' else [rest]
+        parts = [(whom, sign, rest)]
+        parts += [(letters_of.decode() or whom, '<', reply) for letters_of, reply in zip(replies[::2], replies[1::2])]
+        for whom, sign, rest in parts:
+            if whom and not has_reason:
+                bad_line(file, number, 'no reason (# differs: ...) why the servers differ')
+            if whom and not set(whom) & set(letters):
+                continue
             tokens = tokenize(rest, b'\r\n' if sign in '<>' else b'')
             if tokens is None:
                 bad_line(file, number, 'a wrong escape')
@@ -163,23 +166,19 @@ def read_dialogue(file: str, name: bytes, lines: list[tuple[int, bytes]], row: O
 
 def read_file(file: str) -> list[Dialogue]:
     """The dialogues of a file."""
-    dialogues: list[Dialogue] = []
-    name, lines, rows = None, [], []
-
-    def end() -> None:
-        if name is not None:
-            dialogues.extend(read_dialogue(file, name, lines, row) for row in rows or [None])
-
     with open(file, 'rb') as stream:
-        for number, line in enumerate(stream.read().split(b'\n'), 1):
-            if line.startswith(b'= '):
-                end()
-                name, lines, rows = line[2:], [], []
-            elif line.startswith(b'* '):
-                rows += line[2:].split(b' | ')
-            elif line:
-                lines.append((number, line))
-    end()
+        head, *parts = re.split(rb'^(h?)= (.*)\n', stream.read(), flags=re.MULTILINE)
+    dialogues: list[Dialogue] = []
+    number = head.count(b'\n') + 1
+    for ours, name, body in zip(parts[::3], parts[1::3], parts[2::3]):
+        if ours and b'\n# differs: ' not in head + b'\n' + body:
+            bad_line(file, number, 'no reason (# differs: ...) why the dialogue is for hbserve alone')
+        lines = [(number + i, line) for i, line in enumerate(body.split(b'\n'), 1) if line]
+        rows = [row for _, line in lines if line.startswith(b'* ') for row in line[2:].split(b' | ')]
+        lines = [(at, line) for at, line in lines if not line.startswith(b'* ')]
+        number += body.count(b'\n') + 1
+        if not ours or 'h' in letters:
+            dialogues.extend(read_dialogue(file, name, lines, row) for row in rows or [None])
     return dialogues
 
 
