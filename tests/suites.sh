@@ -976,8 +976,8 @@ newest_redis() {
 			own=$("$tests/newest/redis_own.sh") && rm -rf "$top/.cache/build/newest/django" &&
 			cp -a "$own/django" "$top/.cache/build/newest" &&
 			"$tests/newest/redis_go.sh" "$tests/newest/redis/go_redis.go" "$top/.cache/build/newest/serve/go_redis" &&
-			"$tests/newest/redis_payload.sh" "$payload" "$top/.cache/build/tools-guest" \
-				"$top/.cache/build/serve/plain/hbserve" "$top/.cache/build/newest/serve/go_redis" \
+			"$tests/newest/redis_payload.sh" "$payload" "$top/.cache/build/serve/plain/hbserve" \
+				"$top/.cache/build/newest/serve/go_redis" \
 				"$payload-newest-redis"
 	} >"$logs/newest-redis.log" 2>&1 && [ ! -s "$logs/newest-redis.log" ]
 }
@@ -999,7 +999,7 @@ suite_newest_redis() (
 	ENTER_ROOT=$root one newest/redis newest $built/serve python3 tests/newest/clients.t redis $modules
 	payload=$payload-newest-redis
 	[ "$listing" ] || cp -r "$top/.cache/build/newest/results" "$payload/tests/newest"
-	guest newest-redis "--memory 3072" HBSERVE=hbserve tests/newest/redis_belts.t "tests/newest/clients.t redis $modules"
+	guest newest-redis "--memory 3072" HBSERVE=hbserve "tests/newest/clients.t redis $modules"
 	# shellcheck disable=SC2016 # dpkg-query's format
 	[ "$listing" ] || newest "" dpkg-query -W -f '# figure: ${Package} ${Version}\n' redis-server valkey-server
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""django_caches.py SOCKET - Django's RedisCache and its sessions, and django-redis, on a server."""
+"""django_caches.py SOCKET - Django's RedisCache and django-redis, on a server."""
 import sys
 
 import django
@@ -13,11 +13,10 @@ settings.configure(CACHES={
     'default': {'BACKEND': 'django.core.cache.backends.redis.RedisCache', 'LOCATION': f'unix://{PATH}',
                 'TIMEOUT': 1000, 'KEY_PREFIX': 'own'},
     'other': {'BACKEND': 'django_redis.cache.RedisCache', 'LOCATION': f'unix://{PATH}?db=1', 'TIMEOUT': 1000},
-}, SESSION_ENGINE='django.contrib.sessions.backends.cache', SECRET_KEY='not secret', USE_TZ=True)
+}, SECRET_KEY='not secret', USE_TZ=True)
 django.setup()
 
 import redis
-from django.contrib.sessions.backends.cache import SessionStore
 
 client = redis.Redis(unix_socket_path=PATH)
 
@@ -68,19 +67,3 @@ def locked():
 
 
 show('django-redis: lock', locked)
-session = SessionStore()
-
-
-def session_time():
-    return about(1209600, client.ttl(f'own:1:{session.cache_key}'))
-
-
-show('session: made', lambda: (session.create(), session.update({'visits': 1}), session.save(), session_time()))
-show('session: found', lambda: SessionStore(session.session_key)['visits'])
-show('session: a time of its own', lambda: (session.set_expiry(100), session.save(),
-                                            about(100, client.ttl(f'own:1:{session.cache_key}'))))
-client.pexpire(f'own:1:{session.cache_key}', 0)
-show('session: it has expired', lambda: [session.exists(session.session_key),
-                                         SessionStore(session.session_key).get('visits')])
-show('session: a new key', lambda: (session.cycle_key(), session.exists(session.session_key)))
-show('session: deleted', lambda: (session.flush(), session.session_key))
