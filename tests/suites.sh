@@ -175,7 +175,7 @@ suite_native() {
 		one $part "$top/.cache/build/native/${part}_test"
 	done
 	one window_threads "$top/.cache/build/native/window_threads"
-	for part in options auth listen tls parser resp output pushes feed poller stats; do
+	for part in script pushes feed poller stats; do
 		one "serve_$part" "$top/.cache/build/native/serve/${part}_test"
 	done
 	for part in options redis_reply; do
@@ -318,13 +318,14 @@ serve_payload() {
 }
 
 suite_serve() (
-	need fish zsh python3 python3-redis redis-tools
+	need fish zsh python3 python3-redis redis-tools openssl iproute2
 	if [ "$size" != full ]; then
 		build fakes-serve || exit
 		PATH=$top/.cache/build/serve:$PATH
 		one serve/hbserve-fake env SPLITS=20 "$tests/serve/dialogues.t" hbserve-fake
 		one serve/redis_clients "$tests/serve/redis_clients.t" hbserve-fake
 		one serve/redis_events "$tests/serve/redis_events.t" hbserve-fake
+		one serve/start "$tests/serve/start.t"
 		exit
 	fi
 	serve_payload serve || exit
@@ -337,6 +338,7 @@ suite_serve() (
 	for server in memcached-bookworm redis-bookworm hbserve-fake hbserve-threads; do
 		one "serve/$server" "$tests/serve/dialogues.t" $server
 	done
+	one serve/start "$tests/serve/start.t"
 	one serve/redis_events-threads "$tests/serve/redis_events.t" hbserve-threads
 	proxy='' nutcracker=''
 	[ "$listing" ] || {
@@ -345,8 +347,7 @@ suite_serve() (
 	}
 	PATH=${nutcracker%/*}:$PATH one serve/proxy "$tests/serve/proxy.t" "$proxy/run"
 	guest serve "--memory 2048" SPLITS=20 "tests/serve/dialogues.t hbserve" tests/serve/share.t tests/serve/window.t \
-		tests/serve/clients.t tests/serve/redis_clients.t tests/serve/redis_events.t tests/serve/access.t \
-		tests/serve/robust.t
+		tests/serve/clients.t tests/serve/redis_clients.t tests/serve/redis_events.t tests/serve/robust.t
 )
 
 suite_serve_full() (

@@ -81,7 +81,7 @@ serve() {
 	hold "$socket" "$here"/dialogues/*.txt
 	[ "$name" = "$server" ] || hold "$socket" "$here/room.txt"
 	[ "$server" != hbserve-threads ] || {
-		load "$socket" 8 100000 "${SEED:-1}" >"$directory/load" 2>&1
+		"$here/load.py" "$socket" 8 100000 "${SEED:-1}" >"$directory/load" 2>&1
 		result "100,000 random requests of eight clients at once" $? "$directory/load"
 	}
 	stop "$server"

@@ -183,12 +183,12 @@ class Server:
     running = set()
     count = 0
 
-    def __init__(self, *options, belt='main', unix=True, launcher=(), program='hbserve', **more):
+    def __init__(self, *options, belt='main', unix=True, launcher=(), program='hbserve', threads=2, **more):
         Server.count += 1
         self.path = f'{DIRECTORY}/{Server.count}.sock'
         self.log = f'{DIRECTORY}/{Server.count}.log'
         words = [*launcher, program, *(['-s', self.path] if unix else []), *(['-b', belt] if belt else []),
-                 '-t', '2']
+                 *(['-t', str(threads)] if threads else [])]
         if program == 'redis-server':
             words = [program, '--port', '0', '--unixsocket', self.path, '--save', '', '--dir', DIRECTORY]
         with open(self.log, 'wb') as log:

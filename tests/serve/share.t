@@ -268,28 +268,44 @@ equal('a get of 5000 keys returns all in order',
       ''.join(f'VALUE key{i} {i} {len(str(i))}\r\n{i}\r\n' for i in range(5000)) + 'END\r\n',
       client.until(b'END\r\n'))
 
-# A dump, as before a reboot, and a belt whose time begins anew
-on = make_belt('kept', '--ttl', '5m')
-keeper = Server(belt='kept')
-client = keeper.connect()
-on('advance', '1000000s')
-client.set('text', 'v', seconds=100, flags=4294967295)
-client.set('number', '41', seconds=100)
-client.set('ever', 'v')
-on('advance', '20s')
-dump = on('dump') + '\n'
-keeper.stop('the server of a belt that is dumped')
-on = make_belt('kept', '--ttl', '5m')
-on('load', stdin=dump.encode('latin1'))
-keeper = Server(belt='kept')
-client = keeper.connect()
-on('advance', '30s')
-equal('a dump keeps a value with its flags', 'VALUE text 4294967295 1 v END', client.ask('get text'))
-equal('a dump keeps what is left of a time-to-live, which goes on', 'HD t50', client.ask('mg text t'))
-equal('incr adds to a number that was loaded', '42', client.ask('incr number 1'))
-on('advance', '50s')
-equal('entries that were loaded end at their deadlines', 'VALUE ever 0 1 v END',
-      client.ask('get text number ever'))
-keeper.stop('the server of a belt that was loaded')
 server.stop('sharing')
+
+# The directory of the service
+os.makedirs('/run/hashbelt', exist_ok=True)
+server = subprocess.Popen(['hbserve', '-s', '/run/hashbelt/main.sock', '-b', 'main'])
+at_last(lambda: os.path.exists('/run/hashbelt/main.sock'))
+said = hbctl('doctor', status=None)
+true('hbctl doctor names the processes of hbserve and their sockets',
+     'serve    processes of hbserve: 1; clients connect to /run/hashbelt/main.sock' in said, said)
+server.terminate()
+server.wait()
+
+# Lists of keys
+server = Server('--enable-dump', '--threads', 1)
+client = server.connect()
+on = make_belt('main', '--ttl', '5m')
+# No client of memcached can ask for it.
+on('put', 'x' * 251, 'long')
+for first in range(0, 20000, 1000):
+    client.send(''.join(f'set {"k" * 60}{number} 0 0 1 noreply\r\na\r\n' for number in range(first, first + 1000)))
+client.send('lru_crawler metadump all\r\n')
+client.until(b'OK\r\n')
+listed = client.until(b'END\r\n').splitlines()
+equal('lru_crawler metadump lists each key of the belt once, and leaves out a long one', (20001, 20001),
+      (len(listed), len({line.split()[0] for line in listed})))
+other = server.connect()
+other.send('lru_crawler mgdump all\r\n')
+true('lru_crawler mgdump begins with OK', other.receive().startswith(b'OK\r\nmg '), 'another reply')
+make_belt('main', '--ttl', '5m')
+equal('the server answers while a client that lists keys reads nothing', 'STORED', client.set('k', 'v'))
+left = other.until(b'belt main does not exist\r\n')
+true('a list of keys ends by an error when the belt is destroyed', 'SERVER_ERROR ' in left and 'EN\r\n' not in left,
+     left[-200:])
+other.close()
+equal('the server answers when a client that lists keys has gone', 'OK', client.ask('flush_all'))
+client.set('new', 'v')
+make_belt('main', '--ttl', '5m')
+client.send('lru_crawler metadump all\r\n')
+equal('the keys of a belt that was made again can be listed', 'OK\r\nEND\r\n', client.until(b'\nEND\r\n'))
+server.stop('--enable-dump')
 finish()

@@ -6,6 +6,7 @@
 set -u
 
 server=$1 operations=$2
+load=$(dirname "$0")/../load.py
 directory=$(mktemp -d)
 [ "$server" != hbserve ] || hbctl create main --ttl 1h || exit 1
 "$server" -s "$directory/socket" -b main -t 4 >"$directory/log" 2>&1 &
@@ -33,9 +34,9 @@ check() {
 	echo "ok $count - $name"
 }
 
-check "random requests of four clients" load "$directory/socket" 4 $((operations / 20)) 1
+check "random requests of four clients" "$load" "$directory/socket" 4 $((operations / 20)) 1
 before=$(used)
-check "$operations random requests of four clients" load "$directory/socket" 4 "$operations" 2
+check "$operations random requests of four clients" "$load" "$directory/socket" 4 "$operations" 2
 after=$(used)
 echo "# $before KiB before, $after KiB after"
 check "the memory of $server has grown by at most 4 MiB" [ $((after - before)) -le 4096 ]
