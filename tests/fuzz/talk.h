@@ -21,7 +21,7 @@ static int fuzz_clock(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-#define CHAINS 64
+#define SLOTS 2048
 #define clock_gettime fuzz_clock
 #include "../serve/fake_belts.c"
 #undef clock_gettime
@@ -144,17 +144,7 @@ static void must_be(bool good, const char *what)
 /* Forgets all entries. */
 static void forget(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < CHAINS; i++) {
-		while (chains[i]) {
-			struct entry *entry = chains[i];
-
-			chains[i] = entry->next;
-			free(entry->value);
-			free(entry);
-		}
-	}
+	free_entries();
 	versions = 0;
 	entries = 0;
 	memset(counters, 0, sizeof(counters));

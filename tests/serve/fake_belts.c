@@ -23,16 +23,15 @@
 #include "belts.h"
 #include "options.h"
 
-/* A program that includes this file may choose a number. */
-#ifndef CHAINS
-#define CHAINS		65536
+/* A program that includes this file may choose a number: more than it has keys. */
+#ifndef SLOTS
+#define SLOTS		65536
 #endif
 #define BELTS_MAX	64
 #define LEASE_MS	10000
 
 /**
  * struct entry - an entry or what is left of it, and the fill lease of its key
- * @next:	in its chain
  * @value:	the value; NULL if there is none
  * @value_len:	its length
  * @flags:	client flags
@@ -44,7 +43,6 @@
  * @key:	the key
  */
 struct entry {
-	struct entry *next;
 	char *value;
 	size_t value_len;
 	__u32 flags;
@@ -69,7 +67,7 @@ struct belts {
 };
 
 /* All under @lock. */
-static struct entry *chains[CHAINS];
+static struct entry *slots[SLOTS];
 static __u64 counters[HASHBELT_STAT_COUNT];
 static __u64 versions;
 static __u64 entries;
@@ -161,12 +159,14 @@ struct belt *belts_again(struct belts *belts, struct belt *belt, const char *nam
 	return strcmp(belt->name, name) ? belts_find(belts, key, len, &prefix) : belt;
 }
 
-/* Whether the record is of a key of the belt, whose name with its end is before the key. */
-static bool is_of(const struct entry *entry, const struct belt *belt)
+/* The record in a slot, if it is of a key of the belt, whose name with its end is before the key. */
+static struct entry *entry_of(const struct belt *belt, unsigned int slot)
 {
 	size_t len = strlen(belt->name) + 1;
+	struct entry *entry = slots[slot];
 
-	return entry->key_len >= len && !memcmp(entry->key, belt->name, len);
+	return entry && entry->key_len >= len && !memcmp(entry->key, belt->name, len) ? entry :
+										     NULL;
 }
 
 static bool is_gone(const struct belt *belt)
@@ -179,25 +179,26 @@ static struct entry *find(const struct belt *belt, const void *key, size_t key_l
 {
 	char name[HASHBELT_NAME_SIZE + HASHBELT_KEY_MAX];
 	size_t len = strlen(belt->name) + 1, i;
-	struct entry *entry, **chain;
-	unsigned int hash = 5381;
+	unsigned int hash = 5381, tries;
+	struct entry *entry;
 
 	memcpy(name, belt->name, len);
 	memcpy(name + len, key, key_len);
 	len += key_len;
 	for (i = 0; i < len; i++)
 		hash = hash * 33 + (unsigned char)name[i];
-	chain = &chains[hash % CHAINS];
-	for (entry = *chain; entry; entry = entry->next)
+	for (tries = 0; (entry = slots[hash % SLOTS]); hash++, tries++) {
 		if (entry->key_len == len && !memcmp(entry->key, name, len))
 			return entry;
+		if (tries == SLOTS)
+			abort();
+	}
 	entry = calloc(1, sizeof(*entry) + len);
 	if (!entry)
 		abort();
 	entry->key_len = len;
 	memcpy(entry->key, name, len);
-	entry->next = *chain;
-	*chain = entry;
+	slots[hash % SLOTS] = entry;
 	return entry;
 }
 
@@ -366,20 +367,12 @@ static int leave(struct entry *entry, struct hashbelt_item *item)
 /* The number that is the value of an entry. False: the value is none. */
 static bool number_of(const struct entry *entry, __s64 *number)
 {
-	char text[21] = "";
-	size_t len;
+	char text[24] = "", again[24];
 
-	if (entry->value_len >= sizeof(text))
-		return false;
-	memcpy(text, entry->value, entry->value_len);
-	len = entry->value_len - (*text == '-');
-	if (!len || len > 19 || strspn(text + (*text == '-'), "0123456789") != len)
-		return false;
-	if (text[*text == '-'] == '0' && entry->value_len > 1)
-		return false;
-	errno = 0;
+	memcpy(text, entry->value, entry->value_len < 21 ? entry->value_len : 21);
 	*number = strtoll(text, NULL, 10);
-	return !errno;
+	return snprintf(again, sizeof(again), "%lld", (long long)*number) == (int)entry->value_len &&
+	       !memcmp(again, text, entry->value_len);
 }
 
 static int add(struct entry *entry, struct hashbelt_item *item)
@@ -537,13 +530,12 @@ int belt_clear(struct belt *belt)
 	if (is_gone(belt))
 		return -EIDRM;
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < CHAINS; i++) {
-		for (entry = chains[i]; entry; entry = entry->next) {
-			if (!is_of(entry, belt))
-				continue;
-			drop(entry);
-			entry->token = 0;
-		}
+	for (i = 0; i < SLOTS; i++) {
+		entry = entry_of(belt, i);
+		if (!entry)
+			continue;
+		drop(entry);
+		entry->token = 0;
 	}
 	pthread_mutex_unlock(&lock);
 	return 0;
@@ -551,8 +543,7 @@ int belt_clear(struct belt *belt)
 
 struct belt_scan {
 	const struct belt *belt;
-	unsigned int chain;
-	unsigned int place;
+	unsigned int slot;
 	struct {
 		struct hashbelt_record record;
 		char key[HASHBELT_KEY_MAX];
@@ -571,50 +562,26 @@ int belt_scan_begin(const struct belt *belt, struct belt_scan **scan)
 	return 0;
 }
 
-/* The entry at the place of a walk; NULL behind the last one of the chain. */
-static struct entry *entry_at(const struct belt_scan *scan)
-{
-	struct entry *entry = chains[scan->chain];
-	unsigned int i;
-
-	for (i = 0; entry && i < scan->place; i++)
-		entry = entry->next;
-	return entry;
-}
-
-/* Takes the next entry of the chain, and then of the next one. False: there is none. */
-static bool scan_step(struct belt_scan *scan, const struct hashbelt_record **record)
-{
-	size_t skip = strlen(scan->belt->name) + 1;
-	const struct entry *entry = entry_at(scan);
-
-	*record = NULL;
-	if (!entry) {
-		scan->place = 0;
-		return ++scan->chain < CHAINS;
-	}
-	scan->place++;
-	if (!is_live(entry) || !is_of(entry, scan->belt))
-		return true;
-	scan->now.record = (struct hashbelt_record){
-		.key_len = entry->key_len - skip, .value_len = entry->value_len,
-		.flags = entry->flags, .ttl_ms = left_ms(entry), .version = entry->version,
-	};
-	memcpy(scan->now.key, entry->key + skip, entry->key_len - skip);
-	*record = &scan->now.record;
-	return true;
-}
-
 int belt_scan_next(struct belt_scan *scan, const struct hashbelt_record **record)
 {
-	bool more;
+	size_t skip = strlen(scan->belt->name) + 1;
+	const struct entry *entry = NULL;
 
 	pthread_mutex_lock(&lock);
-	do {
-		more = scan_step(scan, record);
-	} while (more && !*record);
+	while (scan->slot < SLOTS && !entry) {
+		entry = entry_of(scan->belt, scan->slot++);
+		entry = entry && is_live(entry) ? entry : NULL;
+	}
+	if (entry) {
+		scan->now.record = (struct hashbelt_record){
+			.key_len = entry->key_len - skip, .value_len = entry->value_len,
+			.flags = entry->flags, .ttl_ms = left_ms(entry), .version = entry->version,
+		};
+		memcpy(scan->now.key, entry->key + skip, entry->key_len - skip);
+	}
 	pthread_mutex_unlock(&lock);
-	return more;
+	*record = entry ? &scan->now.record : NULL;
+	return !!entry;
 }
 
 void belt_scan_end(struct belt_scan *scan)
@@ -622,53 +589,54 @@ void belt_scan_end(struct belt_scan *scan)
 	free(scan);
 }
 
-/* A cursor is the number of the chain that comes next. */
+/* A cursor is the number of the slot that comes next. */
 int belt_scan_piece(struct belt *belt, struct hashbelt_scan *scan)
 {
 	size_t skip = strlen(belt->name) + 1, room = scan->size, len = 0, size;
 	char *to = (char *)(uintptr_t)scan->buffer;
 	struct hashbelt_record record = { 0 };
+	__u64 slot = scan->cursor, end = slot + 1024 < SLOTS ? slot + 1024 : SLOTS;
 	const struct entry *entry;
-	__u64 chain = scan->cursor, chains_seen = 0;
+	int err = 0;
 
 	if (is_gone(belt))
 		return -EIDRM;
 	pthread_mutex_lock(&lock);
-	for (scan->count = 0; chain < CHAINS && chains_seen < 1024; chain++, chains_seen++) {
-		for (entry = chains[chain]; entry; entry = entry->next) {
-			if (!is_live(entry) || !is_of(entry, belt))
-				continue;
-			size = (sizeof(record) + entry->key_len - skip + 7) / 8 * 8;
-			record.size = size;
-			record.key_len = entry->key_len - skip;
-			if (len + size > room) {
-				scan->size = len + size + HASHBELT_KEY_MAX;
-				pthread_mutex_unlock(&lock);
-				return -ERANGE;
-			}
-			memcpy(to + len, &record, sizeof(record));
-			memcpy(to + len + sizeof(record), entry->key + skip, record.key_len);
-			len += size;
-			scan->count++;
+	for (scan->count = 0; slot < end; slot++) {
+		entry = entry_of(belt, slot);
+		if (!entry || !is_live(entry))
+			continue;
+		size = (sizeof(record) + entry->key_len - skip + 7) / 8 * 8;
+		record.size = size;
+		record.key_len = entry->key_len - skip;
+		if (len + size > room) {
+			scan->size = len + size + HASHBELT_KEY_MAX;
+			err = -ERANGE;
+			break;
 		}
+		memcpy(to + len, &record, sizeof(record));
+		memcpy(to + len + sizeof(record), entry->key + skip, record.key_len);
+		len += size;
+		scan->count++;
 	}
-	scan->cursor = chain < CHAINS ? chain : 0;
 	pthread_mutex_unlock(&lock);
-	return 0;
+	if (!err)
+		scan->cursor = slot < SLOTS ? slot : 0;
+	return err;
 }
 
 /**
  * struct belt_events - the events of a belt
  * @belt:	the belt
  * @fd:		a timer: it is looked for entries that have expired each time it expires
- * @chain:	the next chain to look at; CHAINS: wait for the timer
+ * @slot:	the next one to look at; SLOTS: wait for the timer
  * @event:	the last one
  * @key:	its key
  */
 struct belt_events {
 	struct belt belt;
 	int fd;
-	unsigned int chain;
+	unsigned int slot;
 	struct hashbelt_event event;
 	char key[HASHBELT_KEY_MAX];
 };
@@ -689,7 +657,7 @@ int belt_events_open(const char *name, struct belt_events **events, __u64 *seque
 	if (!*events)
 		return -ENOMEM;
 	snprintf((*events)->belt.name, sizeof((*events)->belt.name), "%s", name);
-	(*events)->chain = CHAINS;
+	(*events)->slot = SLOTS;
 	(*events)->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	timerfd_settime((*events)->fd, 0, &often, NULL);
 	return 0;
@@ -700,16 +668,13 @@ int belt_events_fd(const struct belt_events *events)
 	return events->fd;
 }
 
-/* Takes an entry of the chain that has expired, and makes an event of it. */
-static bool take_expired(struct belt_events *events, struct entry *entry)
+/* Takes the entry in the next slot, if it has expired, and makes an event of it. */
+static bool take_expired(struct belt_events *events)
 {
+	struct entry *entry = entry_of(&events->belt, events->slot++);
 	size_t before = strlen(events->belt.name) + 1;
 
-	for (; entry; entry = entry->next)
-		if (entry->value && !is_live(entry) && !is_stale(entry) &&
-		    is_of(entry, &events->belt))
-			break;
-	if (!entry)
+	if (!entry || !entry->value || is_live(entry) || is_stale(entry))
 		return false;
 	drop(entry);
 	events->event = (struct hashbelt_event){
@@ -726,16 +691,14 @@ int belt_events_next(struct belt_events *events, const struct hashbelt_event **e
 	bool found = false;
 	__u64 times;
 
-	if (events->chain == CHAINS) {
+	if (events->slot == SLOTS) {
 		if (read(events->fd, &times, sizeof(times)) < 0)
 			return -EAGAIN;
-		events->chain = 0;
+		events->slot = 0;
 	}
 	pthread_mutex_lock(&lock);
-	while (!found && events->chain < CHAINS) {
-		found = take_expired(events, chains[events->chain]);
-		events->chain += !found;
-	}
+	while (!found && events->slot < SLOTS)
+		found = take_expired(events);
 	pthread_mutex_unlock(&lock);
 	*event = &events->event;
 	return found ? 0 : -EAGAIN;
@@ -791,14 +754,12 @@ const char *belt_reason(struct belt *belt, int err, char *text)
 /* Frees all, so that leaks of other parts can be seen. */
 __attribute__((destructor)) static void free_entries(void)
 {
-	struct entry *entry;
 	unsigned int i;
 
-	for (i = 0; i < CHAINS; i++) {
-		while ((entry = chains[i])) {
-			chains[i] = entry->next;
-			free(entry->value);
-			free(entry);
-		}
+	for (i = 0; i < SLOTS; i++) {
+		if (slots[i])
+			free(slots[i]->value);
+		free(slots[i]);
+		slots[i] = NULL;
 	}
 }
