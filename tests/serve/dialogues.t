@@ -30,12 +30,13 @@ result() {
 	echo "ok 1 - $1" >>"$tap"
 }
 
-# start NAME COMMAND... - start a server on the socket NAME, and wait until it is there.
+# start NAME COMMAND... - start a server, whose last option is its socket, on the socket NAME, and wait until it is
+# there.
 start() {
 	socket=$directory/$1
 	log=$directory/$1.log
 	shift
-	"$@" -s "$socket" >"$log" 2>&1 &
+	"$@" "$socket" >"$log" 2>&1 &
 	process=$!
 	while [ ! -S "$socket" ] && kill -0 $process 2>/dev/null; do
 		sleep 0.01
@@ -63,11 +64,11 @@ hold() {
 # serve_redis OPTION... - hold the dialogues of the protocol of Redis, and again with passwords.
 serve_redis() {
 	name=hbserve-redis
-	start redis "$@" --protocol redis --database 1=other
+	start redis "$@" --protocol redis --database 1=other -s
 	hold "$socket" "$here"/redis/*.txt "$here/databases.txt"
 	[ "$server" = hbserve ] || hold "$socket" "$here/moved.txt"
 	stop "$server with the protocol of Redis"
-	start redis-auth "$@" --protocol redis -Y "$directory/passwords"
+	start redis-auth "$@" --protocol redis -Y "$directory/passwords" -s
 	hold --auth "alice secret" "$socket" "$here/redis_auth.txt"
 	stop "$server with the protocol of Redis, and passwords"
 }
@@ -77,7 +78,7 @@ serve() {
 	dump=''
 	[ "$name" != hbserve ] || dump=--enable-dump
 	# shellcheck disable=SC2086 # no word if empty
-	start plain "$@" $dump
+	start plain "$@" $dump -s
 	hold "$socket" "$here"/dialogues/*.txt
 	[ "$name" = "$server" ] || hold "$socket" "$here/room.txt"
 	[ "$server" != hbserve-threads ] || {
@@ -85,7 +86,7 @@ serve() {
 		result "100,000 random requests of eight clients at once" $? "$directory/load"
 	}
 	stop "$server"
-	start auth "$@" -Y "$directory/passwords"
+	start auth "$@" -Y "$directory/passwords" -s
 	hold --auth "alice secret" "$socket" "$here/auth.txt"
 	stop "$server with passwords"
 }
@@ -98,13 +99,7 @@ name=${name%-threads}
 case $server in
 memcached-*) serve memcached -u root -t 2 ;;
 redis-* | valkey)
-	socket=$directory/redis
-	log=$directory/redis.log
-	redis-server --port 0 --unixsocket "$socket" --save '' --daemonize no --dir "$directory" >"$log" 2>&1 &
-	process=$!
-	while [ ! -S "$socket" ] && kill -0 $process 2>/dev/null; do
-		sleep 0.01
-	done
+	start redis redis-server --port 0 --save '' --daemonize no --dir "$directory" --unixsocket
 	hold "$socket" "$here"/redis/*.txt
 	stop "$server"
 	;;

@@ -13,12 +13,6 @@ payload=$1
 build=$(cd "$2" && pwd)
 served=$3 kind=${4-}
 
-# build_go DIRECTORY PROGRAM SOURCE - build a client in Go with the compiler of that root directory.
-build_go() {
-	GOROOT=$(echo "$1"/go/usr/lib/go-1*) GOPATH=$1/go/usr/share/gocode GOCACHE=$build/go GOFLAGS='' \
-		GO111MODULE=off CGO_ENABLED=0 "$1/go/usr/lib/go/bin/go" build -o "$served/$2" "$3"
-}
-
 root=$("$tests/serve/root.sh" ${kind:+"$kind"})
 rm -rf "$served"
 mkdir -p "$served/tests/hbctl" "$served/host"
@@ -28,7 +22,7 @@ cp -rp "$tests/../examples/serve" "$served/examples"
 cp -p "$payload/hashbelt.ko" "$payload/hbctl" "$payload/hbctl-manage.so" "$tests/guest.sh" \
 	"$build/${kind:+plain/}hbserve" "$served"
 "$tests/vm/copy.sh" --libraries "$served/host" "$served/hbctl" "$served/hbserve"
-[ -z "$kind" ] || {
-	build_go "$root" goclient "$tests/serve/full/client.go"
-	build_go "$root" gocounter "$tests/../examples/serve/counter.go"
-}
+# A client in Go, built with the compiler of that root directory.
+[ -z "$kind" ] || GOROOT=$(echo "$root"/go/usr/lib/go-1*) GOPATH=$root/go/usr/share/gocode GOCACHE=$build/go GOFLAGS='' \
+	GO111MODULE=off CGO_ENABLED=0 "$root/go/usr/lib/go/bin/go" build -o "$served/gocounter" \
+	"$tests/../examples/serve/counter.go"

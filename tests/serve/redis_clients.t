@@ -3,7 +3,6 @@
 """redis_clients.t [PROGRAM] - redis-py and redis-cli with hbserve, by the protocol of Redis. PROGRAM is hbserve, or
 hbserve-fake, which needs no module."""
 
-import resource
 import subprocess
 import sys
 import threading
@@ -13,7 +12,6 @@ from redis.exceptions import LockNotOwnedError
 
 from serve import Server, at_last, entry, equal, finish, make_belt, result, true
 
-IDLE = 10000
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else 'hbserve'
 on = make_belt('main', '--ttl', '5m') if PROGRAM == 'hbserve' else None
 if on:
@@ -160,15 +158,4 @@ if on:
           [one.expire('k', 10, nx=True), one.expire('k', 10, nx=True), one.expire('k', 20, gt=True),
            one.expire('k', 5, gt=True)])
 server.stop('redis-py and redis-cli')
-
-# Many connections
-resource.setrlimit(resource.RLIMIT_NOFILE, (IDLE + 1000, IDLE + 1000))
-server = Server('--protocol', 'redis', '--conn-limit', IDLE + 10, program=PROGRAM)
-idle = [server.connect() for _ in range(IDLE)]
-one = client()
-equal('beside 10,000 idle connections another is answered', (True, b'v'), (one.set('k', 'v'), one.get('k')))
-for connection in idle:
-    connection.send('ECHO idle\r\n')
-equal('each idle connection is answered', {b'$4\r\nidle\r\n'}, {connection.exactly(10) for connection in idle})
-server.stop('10,000 connections')
 finish()
