@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# payload.sh PAYLOAD BUILD SERVED [full] - make the payload SERVED of guests that run the tests of this folder. It
-# has the module and hbctl of the PAYLOAD of other guests, hbserve of the directory BUILD, and
-# the clients of root.sh. With "full" there are more clients, and hbserve is that of
-# BUILD/plain, without sanitizers, whose memory grows.
+# payload.sh PAYLOAD BUILD SERVED [full] - make the payload SERVED of guests that run the tests of this folder. It has
+# the module and hbctl of the PAYLOAD of other guests, hbserve of the directory BUILD, and the clients of root.sh. With
+# "full" there are more clients, and hbserve is that of BUILD/plain, without sanitizers, whose memory grows.
 set -eu
 unset CDPATH
 
@@ -12,7 +11,6 @@ tests=$(cd "$(dirname "$0")/.." && pwd)
 payload=$1
 build=$(cd "$2" && pwd)
 served=$3 kind=${4-}
-
 root=$("$tests/serve/root.sh" ${kind:+"$kind"})
 rm -rf "$served"
 mkdir -p "$served/tests/hbctl" "$served/host"
