@@ -37,11 +37,6 @@ is_renewed() {
 	[ "$(lease_of kept)" != "$1" ]
 }
 
-# larger NAME TOKEN THAN - a check: the token is a number, and larger than another.
-larger() {
-	result "$1" "$([ "$2" -gt "$3" ] || echo "expected more than $3, found $2")"
-}
-
 # holder NAME TTL - start a command under the lock NAME; it ends when its fifo is written to.
 holder() {
 	mkfifo "$temporary/$1.fifo"

@@ -46,18 +46,15 @@ is_renewed() {
 # Waiting
 token=$(in_store lock x --owner a --ttl 1h)
 is 'lock --wait exits with 1 and names the owner when its time is over' 1 '' \
-	"lock 'x' is still held by 'a', for * now and * more" \
-	in_store lock x --owner b --wait 300ms
+	"lock 'x' is still held by 'a', for * now and * more" in_store lock x --owner b --wait 300ms
 is 'lock --wait 0 of a held lock exits with 1 at once' 1 '' "lock 'x' is held by 'a', *" \
 	in_store lock x --owner b --wait 0
 lock_later waiter x --owner b --wait forever
 at_last is_waiting 1
 in_store unlock x --owner a
 at_last has_ended waiter
-result 'unlock grants the lock to a waiter, with a larger token' "$(
-	[ "$(cat "$temporary/waiter.out")" -gt "$token" ] || cat "$temporary/waiter.out" "$temporary/waiter.err")"
-result 'the table names the waiter as owner after unlock' \
-	"$(is_sql "b" 'SELECT owner FROM hashbelt_lock' ||
+larger 'unlock grants the lock to a waiter, with a larger token' "$(cat "$temporary/waiter.out")" "$token"
+result 'the table names the waiter as owner after unlock' "$(is_sql "b" 'SELECT owner FROM hashbelt_lock' ||
 	lock_row x)"
 lock_later waiter x --owner c --wait 1h
 at_last is_waiting 1
@@ -89,8 +86,7 @@ at_last is_waiting 1
 kill -s HUP "$pid"
 in_store unlock x --owner d
 at_last has_ended waiter
-result 'SIGHUP does not end a waiting lock command under nohup' \
-	"$(grep -v '^0' "$temporary/waiter.status")"
+result 'SIGHUP does not end a waiting lock command under nohup' "$(grep -v '^0' "$temporary/waiter.status")"
 is 'a waiter that has ignored SIGHUP has the lock' 0 '' '' in_store unlock x --owner e
 # Another session locks the table when more than a third of the wait is over.
 # shellcheck disable=SC2317 # called by at_last
@@ -148,8 +144,7 @@ for _ in 1 2 3 4; do
 	at_last is_renewed x "$lease"
 done
 is 'renewals by hbctl leave owner and token as they are' 0 "$row" '' lock_row x
-result 'locks lists a lock whose lease hbctl renews' \
-	"$(in_store locks --json | grep -q '"owner":"a"' ||
+result 'locks lists a lock whose lease hbctl renews' "$(in_store locks --json | grep -q '"owner":"a"' ||
 	echo 'expected owner a in the list of locks, found none')"
 sql 'DELETE FROM hashbelt_lock'
 ended 'hbctl ends the command with SIGTERM when its row is gone' holder 143 '' \
@@ -160,8 +155,7 @@ sql "UPDATE hashbelt_lock SET owner = 'thief', token = token + 1,
 	lease = clock_timestamp() + interval '1 hour'"
 ended 'hbctl ends the command with SIGTERM when another owner has the lock' holder 143 '' \
 	"lock 'x' is lost (another has it): *"
-is 'hbctl that has lost its lock leaves the lock of the new owner' 0 1 \
-	'' in_store release --owner thief
+is 'hbctl that has lost its lock leaves the lock of the new owner' 0 1 '' in_store release --owner thief
 lock_later holder x --owner a --ttl 6s -- sleep 1000
 at_last is_sql 1 'SELECT count(*) FROM hashbelt_lock'
 sql "UPDATE hashbelt_lock SET token = token + 1"
@@ -173,13 +167,11 @@ lock_later holder x --owner a --ttl 6s -- \
 	sh -c 'trap "exit 0" TERM; : >"$0"; while :; do sleep 0.05; done' "$temporary/ready"
 at_last test -e "$temporary/ready"
 sql 'DELETE FROM hashbelt_lock'
-ended 'lock exits with 4 if the command ends with 0 after its lock is lost' holder 4 '' \
-	"lock 'x' is lost *"
+ended 'lock exits with 4 if the command ends with 0 after its lock is lost' holder 4 '' "lock 'x' is lost *"
 rm "$temporary/ready"
 mkfifo "$temporary/fifo"
 # shellcheck disable=SC2016
-lock_later holder x --owner a --ttl 1h -- sh -c ': >"$0"; cat "$1"' \
-	"$temporary/ready" "$temporary/fifo"
+lock_later holder x --owner a --ttl 1h -- sh -c ': >"$0"; cat "$1"' "$temporary/ready" "$temporary/fifo"
 at_last test -e "$temporary/ready"
 sql 'DELETE FROM hashbelt_lock'
 : >"$temporary/fifo"
@@ -189,8 +181,7 @@ rm "$temporary/ready"
 
 # A holder that is killed
 # shellcheck disable=SC2016
-lock_later holder x --owner a --ttl 1500ms -- \
-	sh -c 'echo $$ >"$0"; exec sleep 1000' "$temporary/child"
+lock_later holder x --owner a --ttl 1500ms -- sh -c 'echo $$ >"$0"; exec sleep 1000' "$temporary/child"
 at_last test -s "$temporary/child"
 killed=$pid
 old=$(sql 'SELECT token FROM hashbelt_lock')
@@ -198,20 +189,17 @@ lock_later waiter x --owner b --wait forever
 at_last is_waiting 1
 kill -s KILL "$killed"
 at_last is_gone "$(cat "$temporary/child")"
-result 'the kill of hbctl ends the command that runs under its lock' \
-	"$(is_gone "$(cat "$temporary/child")" ||
+result 'the kill of hbctl ends the command that runs under its lock' "$(is_gone "$(cat "$temporary/child")" ||
 	echo 'expected that the command has ended, found that it runs')"
 at_last has_ended waiter
 result 'the lock of a killed hbctl goes to the waiter when its lease is over' "$(
 	is_sql b 'SELECT owner FROM hashbelt_lock' || lock_row x)"
-result 'the waiter after a killed hbctl has a larger token' "$(
-	[ "$(cat "$temporary/waiter.out")" -gt "$old" ] || cat "$temporary/waiter.out")"
+larger 'the waiter after a killed hbctl has a larger token' "$(cat "$temporary/waiter.out")" "$old"
 in_store unlock x --owner b
 
 # A server that is restarted or stopped
 # shellcheck disable=SC2016
-lock_later holder x --owner a --ttl 9s -- sh -c ': >"$0"; cat "$1"' \
-	"$temporary/ready" "$temporary/fifo"
+lock_later holder x --owner a --ttl 9s -- sh -c ': >"$0"; cat "$1"' "$temporary/ready" "$temporary/fifo"
 at_last test -e "$temporary/ready"
 lease=$(lease_of x)
 server restart -m fast

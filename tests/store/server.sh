@@ -83,6 +83,20 @@ is_sql() {
 	[ "$(sql "$2")" = "$1" ]
 }
 
+# larger NAME TOKEN THAN - a check: the token is a number, and larger than another.
+larger() {
+	result "$1" "$([ "$2" -gt "$3" ] || echo "expected more than $3, found $2")"
+}
+
+# lasts NAME MOST COMMAND... - a check: the lease of the lock that the command prints lasts for at most so many
+# milliseconds, of which at most 100,000 are gone.
+lasts() {
+	name=$1 most=$2
+	shift 2
+	left=$(field ttl_ms "$@")
+	result "$name" "$([ "$left" -gt $((most - 100000)) ] && [ "$left" -le "$most" ] || echo "$left ms left")"
+}
+
 # lock_row NAME - print owner and token of a lock, whether its lease is over or not.
 lock_row() {
 	sql "SELECT owner, token FROM hashbelt_lock WHERE object_key = '$1'"
