@@ -138,6 +138,7 @@ if folder == 'clients' or in_guest:
     raise_loopback()
 # Node.js looks for modules above the program.
 programs = shutil.copytree(f'{OURS}/{folder}', f'{DIRECTORY}/programs')
+shutil.copy(f'{OURS}/redis/show.mjs', programs)
 os.symlink(os.path.abspath(modules), f'{DIRECTORY}/node_modules')
 for program in sorted(glob.glob(f'{programs}/*')):
     name, kind = os.path.splitext(os.path.basename(program))

@@ -2,25 +2,18 @@
 //
 // memcache.mjs SOCKET PORT - calls of npm's memcache on a server. Prints the result of each.
 import { Memcache } from 'memcache';
+import { show } from './show.mjs';
 
 const uri = `127.0.0.1:${process.argv[3]}`;
 const client = new Memcache({ nodes: [uri], timeout: 60000, maxValueSize: 4 << 20, maxExpiration: 2 ** 33 });
 
-// Runs a call and prints its result or its error.
-async function attempt(name, call) {
-	let found;
+// Shows the result of a call; of a long text its length.
+const attempt = (name, call) => show(name, async () => {
+	const found = await call();
 
-	try {
-		found = await call();
-		if (found instanceof Map)
-			found = Object.fromEntries([...found].sort());
-		if (typeof found === 'string' && found.length > 300)
-			found = `${found.length} bytes`;
-		console.log(`${name}: ${JSON.stringify(found)}`);
-	} catch (error) {
-		console.log(`${name}: ${error.name}: ${error.message}`);
-	}
-}
+	return found instanceof Map ? Object.fromEntries([...found].sort()) :
+		found?.length > 300 ? `${found.length} bytes` : found;
+});
 
 // The reply to a line of its own.
 const ask = (line, options) => client.nodes[0].command(line, options);
