@@ -31,20 +31,13 @@ struct common {
 	_Atomic __u64 errors[256];
 };
 
-/**
- * struct run - a history that is being run
- * @history:	the history
- * @at:		the index of the current operation
- * @fds:	descriptors
- * @name:	of the belt
- * @model:	the belt as it must be
- */
+/* A history that is being run. */
 struct run {
-	const struct history *history;
-	unsigned int at;
-	int fds[DESCRIPTORS];
-	char name[HASHBELT_NAME_SIZE];
-	struct model model;
+	const struct history *history;	/* the history */
+	unsigned int at;		/* the index of the current operation */
+	int fds[DESCRIPTORS];		/* descriptors */
+	char name[HASHBELT_NAME_SIZE];	/* of the belt */
+	struct model model;		/* the belt as it must be */
 };
 
 static struct common *common;
@@ -190,9 +183,7 @@ static void list_locks(unsigned int owner)
 static void check(void)
 {
 	__u64 counters[HASHBELT_STAT_COUNT] = {};
-	struct hashbelt_stat stat = {
-		.counters = address(counters), .count = HASHBELT_STAT_COUNT,
-	};
+	struct hashbelt_stat stat = { .counters = address(counters), .count = HASHBELT_STAT_COUNT };
 	struct hashbelt_info info = info_of(run.fds[READER]);
 
 	must(run.fds[READER], HASHBELT_IOC_STAT, &stat);
@@ -273,8 +264,7 @@ static void prepare_item(const struct operation *operation, struct asked *asked,
 
 static void conclude_item(struct asked *asked, const unsigned char *value)
 {
-	if (asked->op == HASHBELT_OP_GET && !asked->err &&
-	    !(asked->sent.how & HASHBELT_NO_VALUE))
+	if (asked->op == HASHBELT_OP_GET && !asked->err && !(asked->sent.how & HASHBELT_NO_VALUE))
 		asked->value = blob_of(value, asked->got.value_len);
 	memcpy(&asked->sum, value, sizeof(asked->sum));
 	model->step++;
@@ -351,14 +341,19 @@ static void do_fill(const struct operation *operation)
 	model_fill(model, &asked, &sent, &got);
 }
 
-static void change_fill(const struct operation *operation, __u32 how)
+static void change_fill(const struct operation *operation)
 {
+	static const __u32 hows[] = {
+		[RENEW_FILL] = HASHBELT_RENEW_LEASE, [FAIL_FILL] = HASHBELT_FAIL,
+		[GIVE_UP] = HASHBELT_GIVE_UP,
+	};
 	const struct thing *lease = &model->things[FILLING * KEYS_MAX + operation->key];
 	unsigned char key[KEY_SIZE];
 	struct hashbelt_fill fill = {
 		.item = { .key = address(key_bytes(operation->key)),
 			  .key_len = key_of(operation->key, key) },
-		.how = how, .lease_ms = how == HASHBELT_GIVE_UP ? 0 : operation->ms,
+		.how = hows[operation->kind],
+		.lease_ms = operation->kind == GIVE_UP ? 0 : operation->ms,
 		.token = pick(operation->pick, lease->version, lease->old),
 	};
 
@@ -377,7 +372,6 @@ static void do_set(const struct operation *operation)
 		.reasons = operation->set.reasons, .max_entries = operation->set.most,
 	};
 
-	ended(0);
 	/* Let the worker report cleared entries, by the old settings. */
 	advance_by(0, HASHBELT_IOC_ADVANCE);
 	must(run.fds[READER], HASHBELT_IOC_SET, &set);
@@ -457,18 +451,16 @@ static void bind_descriptor(enum descriptor which)
 		watch(run.fds[which], HASHBELT_WATCH_ACK);
 }
 
-static void do_reopen(const struct operation *operation)
-{
-	ended(0);
-	close(run.fds[operation->fd]);
-	model_close(model, operation->fd);
-	bind_descriptor(operation->fd);
-}
-
 /* Locks and requests */
 
-static void do_lock(const struct operation *operation, unsigned long request)
+static void do_lock(const struct operation *operation)
 {
+	static const unsigned long requests[] = {
+		[LOCK] = HASHBELT_IOC_LOCK, [UNLOCK] = HASHBELT_IOC_UNLOCK,
+		[RENEW] = HASHBELT_IOC_RENEW, [QUERY] = HASHBELT_IOC_HOLDER,
+		[RELEASE] = HASHBELT_IOC_RELEASE,
+	};
+	unsigned long request = requests[operation->kind];
 	struct blob owner = owner_of(operation->number), holder = {};
 	unsigned char key[KEY_SIZE];
 	struct hashbelt_lock sent = {
@@ -521,106 +513,83 @@ static void do_complete(const struct operation *operation)
 	model_complete(model, operation->key, err, key.count);
 }
 
-static void do_cancel(const struct operation *operation)
-{
-	__u64 id = operation->number;
-
-	model_cancel(model, id, ended(call(run.fds[REQUESTER], HASHBELT_IOC_CANCEL, &id)));
-}
-
 /* A history */
+
+#define BIT(n)		(1u << (n))
+#define ALWAYS_SUCCEED	(BIT(CLEAR) | BIT(SCAN) | BIT(ADVANCE) | BIT(ROTATE) | BIT(SET) | \
+			 BIT(READ) | BIT(REOPEN) | BIT(LOCKS) | BIT(READ_COMPLETIONS) | BIT(CHECK))
 
 static void do_operation(void)
 {
 	const struct operation *operation = &run.history->operations[run.at];
 	struct hashbelt_stat nothing = {};
+	__u64 id = operation->number;
 
 	if (operation->kind <= ADD) {
 		do_items();
 		return;
 	}
 	model->step++;
+	if (BIT(operation->kind) & ALWAYS_SUCCEED)
+		ended(0);
 	switch (operation->kind) {
 	case FILL:
 		do_fill(operation);
 		see_if_needed();
 		break;
 	case RENEW_FILL:
-		change_fill(operation, HASHBELT_RENEW_LEASE);
-		break;
 	case FAIL_FILL:
-		change_fill(operation, HASHBELT_FAIL);
-		break;
 	case GIVE_UP:
-		change_fill(operation, HASHBELT_GIVE_UP);
+		change_fill(operation);
 		break;
 	case CLEAR:
-		ended(0);
 		must(run.fds[operation->fd], HASHBELT_IOC_CLEAR, NULL);
 		model_clear(model);
 		break;
 	case SCAN:
-		ended(0);
 		see();
 		break;
 	case ADVANCE:
-		ended(0);
 		advance_by(span_of(operation), HASHBELT_IOC_ADVANCE);
 		break;
 	case ROTATE:
-		ended(0);
 		advance_by(model_interval(model), HASHBELT_IOC_ROTATE);
 		break;
 	case SET:
 		do_set(operation);
 		break;
 	case READ:
-		ended(0);
 		read_events(operation->fd, operation->number, operation->number >= 200);
 		break;
 	case ACK:
 		do_ack(operation);
 		break;
 	case REOPEN:
-		do_reopen(operation);
-		break;
-	case LOCK:
-		do_lock(operation, HASHBELT_IOC_LOCK);
-		break;
-	case UNLOCK:
-		do_lock(operation, HASHBELT_IOC_UNLOCK);
-		break;
-	case RENEW:
-		do_lock(operation, HASHBELT_IOC_RENEW);
-		break;
-	case QUERY:
-		do_lock(operation, HASHBELT_IOC_HOLDER);
-		break;
-	case RELEASE:
-		do_lock(operation, HASHBELT_IOC_RELEASE);
+		close(run.fds[operation->fd]);
+		model_close(model, operation->fd);
+		bind_descriptor(operation->fd);
 		break;
 	case LOCKS:
-		ended(0);
 		list_locks(operation->flags % 2 ? OWNERS : operation->number);
 		break;
 	case REQUEST:
 		do_request(operation);
 		break;
 	case CANCEL:
-		do_cancel(operation);
+		model_cancel(model, id, ended(call(run.fds[REQUESTER], HASHBELT_IOC_CANCEL, &id)));
 		break;
 	case COMPLETE:
 		do_complete(operation);
 		break;
 	case READ_COMPLETIONS:
-		ended(0);
 		read_events(REQUESTER, 200, true);
 		break;
 	case CHECK:
-		ended(0);
 		must(run.fds[READER], HASHBELT_IOC_STAT, &nothing);
 		check();
 		break;
+	default:
+		do_lock(operation);
 	}
 }
 
@@ -809,16 +778,11 @@ static __u64 seconds(void)
 	return now.tv_sec;
 }
 
-/**
- * struct plan - which histories to run
- * @seed:	of the first history; each further one has the next
- * @operations:	the number of operations after which to end, if @until is 0
- * @until:	the time at which to end, seconds; 0: there is none
- */
+/* Which histories to run. */
 struct plan {
-	__u64 seed;
-	__u64 operations;
-	__u64 until;
+	__u64 seed;		/* of the first history; each further one has the next */
+	__u64 operations;	/* the number of operations after which to end, if @until is 0 */
+	__u64 until;		/* the time at which to end, seconds; 0: there is none */
 };
 
 static bool is_enough(const struct plan *task)

@@ -264,8 +264,7 @@ static bool can_follow(struct search *search, uint64_t done, const struct key *k
 }
 
 /* Whether an operation can be the next one, and the remaining ones can follow it. */
-static bool can_be_next(struct search *search, uint64_t done, const struct key *key,
-			unsigned int i)
+static bool can_be_next(struct search *search, uint64_t done, const struct key *key, unsigned int i)
 {
 	struct key lapsed = *key;
 

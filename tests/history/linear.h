@@ -23,34 +23,20 @@ enum act_condition { ALWAYS, IF_ABSENT, IF_PRESENT, IF_VERSION };
 
 #define KEEP_TIME	UINT64_MAX	/* @ms of a put: keep the deadline */
 
-/**
- * struct act - one operation and its result
- * @begin:	a moment before it, by a counter that all threads share
- * @end:	a moment after it
- * @kind:	enum act_kind; ACT_OTHER: no change of the key
- * @condition:	of a put
- * @err:	0 or a negative errno
- * @wants:	the version that a put demands
- * @value:	the value that was put or returned, or the sum of an addition
- * @by:		the addend
- * @version:	the version that was returned
- * @ms:		time-to-live, or time to advance
- * @left_ms:	the time left that was returned
- * @windowed:	a get that a window has answered; only printed
- */
+/* One operation and its result. */
 struct act {
-	uint64_t begin;
-	uint64_t end;
-	enum act_kind kind;
-	enum act_condition condition;
-	int err;
-	uint64_t wants;
-	int64_t value;
-	int64_t by;
-	uint64_t version;
-	uint64_t ms;
-	uint64_t left_ms;
-	bool windowed;
+	uint64_t begin;	/* a moment before it, by a counter that all threads share */
+	uint64_t end;	/* a moment after it */
+	enum act_kind kind;	/* enum act_kind; ACT_OTHER: no change of the key */
+	enum act_condition condition;	/* of a put */
+	int err;	/* 0 or a negative errno */
+	uint64_t wants;	/* the version that a put demands */
+	int64_t value;	/* the value that was put or returned, or the sum of an addition */
+	int64_t by;	/* the addend */
+	uint64_t version;	/* the version that was returned */
+	uint64_t ms;	/* time-to-live, or time to advance */
+	uint64_t left_ms;	/* the time left that was returned */
+	bool windowed;	/* a get that a window has answered; only printed */
 };
 
 /* Settings of the belt. */

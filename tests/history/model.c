@@ -23,8 +23,7 @@ void differ(struct model *model, const char *format, ...)
 void same(struct model *model, const char *what, __u64 got, __u64 want)
 {
 	if (got != want)
-		differ(model, "%s is %lld, expected %lld", what, (long long)got,
-		       (long long)want);
+		differ(model, "%s is %lld, expected %lld", what, (long long)got, (long long)want);
 }
 
 void within(struct model *model, const char *what, __u64 got, __u64 least, __u64 most)
@@ -106,8 +105,6 @@ struct thing *each(struct model *model, unsigned int n, enum thing_kind *kind)
 	*kind = n / KEYS_MAX;
 	return &model->things[n];
 }
-
-#define ALL_THINGS	(THING_KINDS * KEYS_MAX)
 
 bool is_live(const struct model *model, const struct thing *thing)
 {
@@ -434,14 +431,15 @@ void model_check(struct model *model, const struct hashbelt_info *info, const __
 	check_stat(model, stat);
 }
 
-void model_begin(struct model *model, const struct history *history, __u64 now,
-		 __u64 rotations)
+void model_begin(struct model *model, const struct history *history, __u64 now, __u64 rotations)
 {
 	unsigned int i;
 
-	memset(model->things, 0, sizeof(model->things));
-	memset(model->stat, 0, sizeof(model->stat));
-	memset(model->slack, 0, sizeof(model->slack));
+	/* All but the reports in the lists, which are many. */
+	memset(model, 0, offsetof(struct model, events));
+	model->events.count = 0;
+	model->held.count = 0;
+	model->completions.count = 0;
 	model->is = history->settings;
 	model->is.reasons = model->is.reasons ?: HASHBELT_REPORT_DEFAULT;
 	model->keys = history->keys;
@@ -449,23 +447,6 @@ void model_begin(struct model *model, const struct history *history, __u64 now,
 	model->now = now;
 	model->measured = now;
 	model->rotated = rotations;
-	model->step = 0;
-	model->events.count = 0;
-	model->held.count = 0;
-	model->completions.count = 0;
-	model->order = 0;
-	model->completion_order = 0;
-	model->sequence = 0;
-	model->completion_sequence = 0;
-	model->lost = 0;
-	model->lost_most = 0;
-	model->owed = 0;
-	model->held_lost = 0;
-	model->held_lost_at = 0;
-	model->evict_least = 0;
-	model->evict_most = 0;
-	model->needs_scan = false;
-	model->complaint[0] = 0;
 	for (i = 0; i < ALL_THINGS; i++)
 		model->things[i].bound = -1;
 }

@@ -56,36 +56,21 @@ struct thing {
 	__u16 keys;
 };
 
-/**
- * struct report - an event that must be read at some time
- * @kind:	enum thing_kind
- * @slot:	key, or id of a request
- * @key:	the key that completed a request; -1: none
- * @thing:	the entry, lock or request when it left
- * @reasons:	the reasons that the event may have, one bit each
- * @first:	the first step at which it may have been queued
- * @last:	the last such step; 0: not known yet
- * @early:	the earliest belt time at which it may have been queued
- * @late:	the latest such time
- * @maybe:	there may be no such event
- * @uncharged:	the entry was reinserted, so the event does not count under the limits
- * @sequence:	its number, once it was read and returned; 0 before that
- * @handed:	its time, once it was read and returned; 0 before that
- */
+/* An event that must be read at some time. */
 struct report {
-	enum thing_kind kind;
-	unsigned int slot;
-	int key;
-	struct thing thing;
-	__u32 reasons;
-	unsigned int first;
-	unsigned int last;
-	__u64 early;
-	__u64 late;
-	bool maybe;
-	bool uncharged;
-	__u64 sequence;
-	__u64 handed;
+	enum thing_kind kind;	/* enum thing_kind */
+	unsigned int slot;	/* key, or id of a request */
+	int key;	/* the key that completed a request; -1: none */
+	struct thing thing;	/* the entry, lock or request when it left */
+	__u32 reasons;	/* the reasons that the event may have, one bit each */
+	unsigned int first;	/* the first step at which it may have been queued */
+	unsigned int last;	/* the last such step; 0: not known yet */
+	__u64 early;	/* the earliest belt time at which it may have been queued */
+	__u64 late;	/* the latest such time */
+	bool maybe;	/* there may be no such event */
+	bool uncharged;	/* the entry was reinserted, so the event does not count under the limits */
+	__u64 sequence;	/* its number, once it was read and returned; 0 before that */
+	__u64 handed;	/* its time, once it was read and returned; 0 before that */
 };
 
 /* Reports in the order in which they were made. */
@@ -94,66 +79,38 @@ struct report_list {
 	struct report reports[PENDING_MAX];
 };
 
-/**
- * struct model - a belt
- * @is:		its settings
- * @keys:	number of keys
- * @raw:	belt time before it is rounded
- * @now:	belt time
- * @measured:	belt time at which the present interval was set
- * @rotated:	intervals that had passed by then
- * @step:	number of operations so far
- * @things:	by kind, and by key or id
- * @events:	events that have not been read
- * @held:	events that ACKER has read and not acknowledged
- * @completions: completions of REQUESTER that have not been read
- * @order:	no event that is read from now on was queued before this step
- * @completion_order: no completion that is read from now on was queued before this step
- * @sequence:	number of the last event that was read for the first time
- * @completion_sequence: number of the last completion that was read for the first time
- * @lost_most:	the most events that may have been lost
- * @lost:	events that were reported as lost
- * @owed:	of these, events that the next event must report as lost again
- * @held_lost:	events that held events have reported as lost
- * @held_lost_at: number of the last held event that has reported some
- * @stat:	lower bounds of the counters
- * @slack:	the most by which the counters may be higher
- * @evict_least: the fewest entries that the last put has evicted
- * @evict_most:	the most entries that the last put has evicted
- * @evict_drops: the last put may have dropped events as well
- * @just_put:	key of the last put that made room
- * @needs_scan:	only a scan can show which entries exist
- * @complaint:	the first difference between belt and model; empty: none
- */
+/* A belt. */
 struct model {
-	struct hashbelt_settings is;
-	unsigned int keys;
-	__u64 raw;
-	__u64 now;
-	__u64 measured;
-	__u64 rotated;
-	unsigned int step;
-	struct thing things[THING_KINDS * KEYS_MAX];
-	struct report_list events;
-	struct report_list held;
-	struct report_list completions;
-	unsigned int order;
+	struct hashbelt_settings is;	/* its settings */
+	unsigned int keys;	/* number of keys */
+	__u64 raw;	/* belt time before it is rounded */
+	__u64 now;	/* belt time */
+	__u64 measured;	/* belt time at which the present interval was set */
+	__u64 rotated;	/* intervals that had passed by then */
+	unsigned int step;	/* number of operations so far */
+	struct thing things[THING_KINDS * KEYS_MAX];	/* by kind, and by key or id */
+	unsigned int order;	/* no event that is read from now on was queued before this step */
+	/* No completion that is read from now on was queued before this step. */
 	unsigned int completion_order;
-	__u64 sequence;
+	__u64 sequence;	/* number of the last event that was read for the first time */
+	/* Number of the last completion that was read for the first time. */
 	__u64 completion_sequence;
-	__u64 lost_most;
-	__u64 lost;
-	__u64 owed;
-	__u64 held_lost;
-	__u64 held_lost_at;
-	__u64 stat[HASHBELT_STAT_COUNT];
-	__u64 slack[HASHBELT_STAT_COUNT];
-	unsigned int evict_least;
-	unsigned int evict_most;
-	bool evict_drops;
-	unsigned int just_put;
-	bool needs_scan;
-	char complaint[256];
+	__u64 lost_most;	/* the most events that may have been lost */
+	__u64 lost;	/* events that were reported as lost */
+	__u64 owed;	/* of these, events that the next event must report as lost again */
+	__u64 held_lost;	/* events that held events have reported as lost */
+	__u64 held_lost_at;	/* number of the last held event that has reported some */
+	__u64 stat[HASHBELT_STAT_COUNT];	/* lower bounds of the counters */
+	__u64 slack[HASHBELT_STAT_COUNT];	/* the most by which the counters may be higher */
+	unsigned int evict_least;	/* the fewest entries that the last put has evicted */
+	unsigned int evict_most;	/* the most entries that the last put has evicted */
+	bool evict_drops;	/* the last put may have dropped events as well */
+	unsigned int just_put;	/* key of the last put that made room */
+	bool needs_scan;	/* only a scan can show which entries exist */
+	char complaint[256];	/* the first difference between belt and model; empty: none */
+	struct report_list events;	/* events that have not been read */
+	struct report_list held;	/* events that ACKER has read and not acknowledged */
+	struct report_list completions;	/* completions of REQUESTER that have not been read */
 };
 
 /* Notes a difference, unless there is one already. */
@@ -161,35 +118,23 @@ __attribute__((format(printf, 2, 3)))
 void differ(struct model *model, const char *format, ...);
 
 /* A belt was created and halted, at @now. It has counted @rotations. */
-void model_begin(struct model *model, const struct history *history, __u64 now,
-		 __u64 rotations);
+void model_begin(struct model *model, const struct history *history, __u64 now, __u64 rotations);
 
 __u64 model_interval(const struct model *model);
 /* The next deadline, NEVER if there is none. */
 __u64 model_nearest(const struct model *model);
 
-/**
- * struct asked - one operation on one key, and its result
- * @op:		enum hashbelt_op
- * @key:	number of the key
- * @fd:		descriptor
- * @sent:	the item before the call
- * @got:	the item after the call
- * @err:	result of the call
- * @value:	the value that was put or returned
- * @by:		the arguments of an addition
- * @sum:	the result of an addition
- */
+/* One operation on one key, and its result. */
 struct asked {
-	enum hashbelt_op op;
-	unsigned int key;
-	int fd;
-	struct hashbelt_item sent;
-	struct hashbelt_item got;
-	int err;
-	struct blob value;
-	struct hashbelt_sum by;
-	struct hashbelt_sum sum;
+	enum hashbelt_op op;		/* enum hashbelt_op */
+	unsigned int key;		/* number of the key */
+	int fd;				/* descriptor */
+	struct hashbelt_item sent;	/* the item before the call */
+	struct hashbelt_item got;	/* the item after the call */
+	int err;			/* result of the call */
+	struct blob value;		/* the value that was put or returned */
+	struct hashbelt_sum by;		/* the arguments of an addition */
+	struct hashbelt_sum sum;	/* the result of an addition */
 };
 
 void model_item(struct model *model, const struct asked *asked);
@@ -212,18 +157,12 @@ void model_request(struct model *model, unsigned int id, __u16 keys, __u64 ttl_m
 void model_cancel(struct model *model, unsigned int id, int err);
 void model_complete(struct model *model, unsigned int key, int err, unsigned int count);
 
-/**
- * struct scan_result - the records of a scan or of a list of locks
- * @seen:	whether there is a record, by key
- * @records:	records of the scan, by key
- * @locks:	records of the list, by key
- * @owners:	owners of the locks, by key
- */
+/* The records of a scan or of a list of locks. */
 struct scan_result {
-	bool seen[KEYS_MAX];
-	struct hashbelt_record records[KEYS_MAX];
-	struct hashbelt_lock_record locks[KEYS_MAX];
-	struct blob owners[KEYS_MAX];
+	bool seen[KEYS_MAX];	/* whether there is a record, by key */
+	struct hashbelt_record records[KEYS_MAX];	/* records of the scan, by key */
+	struct hashbelt_lock_record locks[KEYS_MAX];	/* records of the list, by key */
+	struct blob owners[KEYS_MAX];	/* owners of the locks, by key */
 };
 
 void model_scan(struct model *model, const struct scan_result *scan_result);

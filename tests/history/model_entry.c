@@ -2,8 +2,7 @@
 /* The model of the entries: operations on one key, and what a scan reports. */
 #include "model_parts.h"
 
-static void returned(struct model *model, const struct asked *asked,
-		     const struct thing *thing)
+static void returned(struct model *model, const struct asked *asked, const struct thing *thing)
 {
 	same(model, "ttl_ms", asked->got.ttl_ms, left_of(model, thing->deadline));
 	same(model, "version", asked->got.version, thing->version);
@@ -11,8 +10,7 @@ static void returned(struct model *model, const struct asked *asked,
 }
 
 /* Takes over a version that the kernel has given. */
-void adopt_version(struct model *model, enum thing_kind kind, unsigned int slot,
-		   __u64 version)
+void adopt_version(struct model *model, enum thing_kind kind, unsigned int slot, __u64 version)
 {
 	struct thing *thing = thing_at(model, kind, slot);
 	unsigned int i;
@@ -164,8 +162,7 @@ static void add(struct model *model, const struct asked *asked)
 		     old ? old->deadline : deadline_of(model, asked->sent.ttl_ms));
 }
 
-void same_value(struct model *model, const struct asked *asked,
-		const struct thing *thing)
+void same_value(struct model *model, const struct asked *asked, const struct thing *thing)
 {
 	same(model, "value_len", asked->got.value_len, thing->value.len);
 	if (!(asked->sent.how & HASHBELT_NO_VALUE))

@@ -148,8 +148,7 @@ void return_held(struct model *model)
 	}
 	memmove(&row->reports[model->held.count], row->reports,
 		row->count * sizeof(row->reports[0]));
-	memcpy(row->reports, model->held.reports,
-	       model->held.count * sizeof(row->reports[0]));
+	memcpy(row->reports, model->held.reports, model->held.count * sizeof(row->reports[0]));
 	row->count += model->held.count;
 	model->stat[HASHBELT_STAT_EVENTS_RETURNED] += model->held.count;
 	model->held.count = 0;
@@ -213,8 +212,7 @@ static int find_report(struct model *model, struct report_list *row,
 		if (before->kind != row->reports[at].kind || before->slot != slot)
 			continue;
 		if (!before->maybe)
-			differ(model, "event %llu came before another of its key",
-			       event->sequence);
+			differ(model, "event %llu came before another of its key", event->sequence);
 		drop_report(row, i--);
 		at--;
 	}
@@ -222,8 +220,7 @@ static int find_report(struct model *model, struct report_list *row,
 }
 
 /* The event shows that a thing which is reached has been handed over. */
-static bool was_handled(struct model *model, const struct hashbelt_event *event,
-			unsigned int slot)
+static bool was_handled(struct model *model, const struct hashbelt_event *event, unsigned int slot)
 {
 	enum thing_kind kind = event->kind;
 	struct thing *thing = thing_at(model, kind, slot);

@@ -72,8 +72,7 @@ static void unlock(struct model *model, unsigned int key)
 	lock->there = false;
 }
 
-static void release_owner(struct model *model, unsigned int owner,
-			  const struct hashbelt_lock *got)
+static void release_owner(struct model *model, unsigned int owner, const struct hashbelt_lock *got)
 {
 	struct blob name = owner_of(owner);
 	unsigned int key, released = 0;

@@ -241,8 +241,7 @@ static void fill_in(const struct history *history, struct operation *operation)
 		if (operation->kind == LOCK)
 			operation->how = (one_in(4) ? HASHBELT_BOUND : 0) |
 					 (one_in(5) ? HASHBELT_IF_ABSENT : 0);
-		operation->ms = one_in(3) ? 0 : 1 + below(history->settings.ttl_ms +
-							  one_in(20));
+		operation->ms = one_in(3) ? 0 : 1 + below(history->settings.ttl_ms + one_in(20));
 		operation->number = below(OWNERS);
 		break;
 	case UNLOCK:
@@ -340,16 +339,16 @@ void generate(struct history *history, __u64 seed)
 		history->operations[i] = any_operation(history, theme);
 }
 
-/* Printing */
+/* Printing. What is 0 is left out. */
 
-static void print_ms(const char *name, __u64 ms)
+static void print_number(const char *name, __u64 number)
 {
-	if (ms == HASHBELT_TTL_NEVER)
+	if (number == HASHBELT_TTL_NEVER)
 		printf(" %s=never", name);
-	else if (ms == HASHBELT_TTL_KEEP)
+	else if (number == HASHBELT_TTL_KEEP)
 		printf(" %s=keep", name);
-	else
-		printf(" %s=%llu ms", name, ms);
+	else if (number)
+		printf(" %s=%llu", name, number);
 }
 
 void print_settings(const struct history *history)
@@ -382,37 +381,24 @@ static void print_how(__u32 how)
 			printf(" %s", names[i].name);
 }
 
-static void print_value(unsigned int number)
-{
-	unsigned char value[64];
-	unsigned int len = value_of(number, value);
-
-	if (number < 8)
-		printf(" \"%.*s\"", len, value);
-	else
-		printf(" %u bytes %#x", len, number);
-}
-
 static void print_set(const struct operation *operation)
 {
 	__u32 fields = operation->set.fields;
 
-	if (fields & HASHBELT_SET_TTL)
-		printf(" ttl=%llu ms", operation->ms);
-	if (fields & HASHBELT_SET_BUCKETS)
-		printf(" buckets=%u", operation->set.buckets);
+	print_number("ttl", fields & HASHBELT_SET_TTL ? operation->ms : 0);
+	print_number("buckets", fields & HASHBELT_SET_BUCKETS ? operation->set.buckets : 0);
 	if (fields & HASHBELT_SET_POLICY)
 		printf(" policy=%#x", operation->set.policy);
 	if (fields & HASHBELT_SET_HANDLER)
 		printf(" handler=%u", operation->set.handler);
 	if (fields & HASHBELT_SET_REASONS)
 		printf(" reasons=%#x", operation->set.reasons);
-	if (fields & HASHBELT_SET_MAX_ENTRIES)
-		printf(" max_entries=%u", operation->set.most);
+	print_number("max_entries", fields & HASHBELT_SET_MAX_ENTRIES ? operation->set.most : 0);
 	if (fields & HASHBELT_SET_GRACE)
-		printf(" grace=%llu ms", operation->ahead_ms);
+		printf(" grace=%llu", operation->ahead_ms);
 }
 
+/* @number: of a value, an owner or an id, or the events to read. */
 void print_operation(const struct operation *operation)
 {
 	static const char *const names[OPERATION_KINDS] = {
@@ -424,45 +410,21 @@ void print_operation(const struct operation *operation)
 	static const char *const picks[] = { "current", "old", "none" };
 
 	printf("%s", names[operation->kind]);
-	if (operation->kind <= GIVE_UP || (operation->kind >= LOCK && operation->kind <= QUERY) ||
-	    operation->kind == COMPLETE)
-		printf(" key=%u", operation->key);
-	print_how(operation->how);
-	if (operation->how & (HASHBELT_IF_VERSION | HASHBELT_IF_LEASE) ||
-	    (operation->kind > FILL && operation->kind <= GIVE_UP) || operation->kind == ACK)
-		printf(" (%s)", picks[operation->pick]);
-	if (operation->kind == PUT)
-		print_value(operation->number);
-	if (operation->kind == ADD)
-		printf(" by=%d", (int)operation->number - 20);
-	if (operation->how & HASHBELT_FLOOR)
-		printf("=%lld", operation->floor);
-	if (operation->kind == PUT || operation->kind == TOUCH || operation->kind == ADD ||
-	    operation->how & HASHBELT_AND_TOUCH || operation->kind == REQUEST)
-		print_ms("ttl", operation->ms);
-	if ((operation->kind >= FILL && operation->kind < GIVE_UP) || operation->kind == LOCK ||
-	    operation->kind == RENEW)
-		print_ms("lease", operation->ms);
-	if (operation->kind == FILL && operation->ahead_ms)
-		print_ms("ahead", operation->ahead_ms);
-	if (operation->kind >= LOCK && operation->kind <= LOCKS && operation->kind != QUERY)
-		printf(" owner=%u", operation->number);
-	if (operation->kind == REQUEST || operation->kind == CANCEL)
-		printf(" id=%u", operation->number);
-	if (operation->kind == REQUEST)
-		printf(" keys=%#x", operation->keys);
-	if (operation->how & HASHBELT_BOUND || operation->kind == REOPEN ||
-	    operation->kind == READ)
-		printf(" fd=%u", operation->fd);
-	if (operation->kind == READ)
-		printf(" at most %u", operation->number);
-	if (operation->kind == SET)
+	if (operation->kind == SET) {
 		print_set(operation);
-	if (operation->kind == ADVANCE && operation->ms == TO_DEADLINE)
-		printf(" to the next deadline");
-	else if (operation->kind == ADVANCE && operation->ms == BEFORE_DEADLINE)
-		printf(" to 1 ms before the next deadline");
-	else if (operation->kind == ADVANCE)
-		print_ms("by", operation->ms);
+	} else if (operation->kind == ADVANCE && operation->ms >= BEFORE_DEADLINE) {
+		printf(" to %sthe next deadline",
+		       operation->ms == TO_DEADLINE ? "" : "1 ms before ");
+	} else {
+		printf(" key=%u fd=%u number=%u (%s)", operation->key, operation->fd,
+		       operation->number, picks[operation->pick]);
+		print_how(operation->how);
+		print_number("ms", operation->ms);
+		print_number("ahead", operation->ahead_ms);
+		if (operation->how & HASHBELT_FLOOR)
+			printf(" floor=%lld", operation->floor);
+		if (operation->kind == REQUEST)
+			printf(" keys=%#x", operation->keys);
+	}
 	printf("\n");
 }

@@ -44,35 +44,20 @@ enum pick {
 #define TO_DEADLINE	(~0ULL)
 #define BEFORE_DEADLINE	(~0ULL - 1)
 
-/**
- * struct operation - one operation
- * @kind:	enum operation_kind
- * @key:	number of the key or lock
- * @fd:		descriptor that makes the call, or is reopened
- * @joined:	the operation goes into one batch with the next one
- * @pick:	enum pick
- * @number:	number of a value, an owner or an id; size of a buffer; events to read
- * @keys:	keys of a request, one bit each
- * @how:	HASHBELT_IF_PRESENT and the like
- * @flags:	flags of an entry
- * @ms:		time-to-live, lease, or time to advance
- * @ahead_ms:	of a fill; of SET, the grace time
- * @floor:	of an addition with HASHBELT_FLOOR
- * @set:	settings that SET changes
- */
+/* One operation. */
 struct operation {
-	__u8 kind;
-	__u8 key;
-	__u8 fd;
-	__u8 joined;
-	__u8 pick;
-	__u8 number;
-	__u16 keys;
-	__u32 how;
-	__u32 flags;
-	__u64 ms;
-	__u64 ahead_ms;
-	__s64 floor;
+	__u8 kind;	/* enum operation_kind */
+	__u8 key;	/* number of the key or lock */
+	__u8 fd;	/* descriptor that makes the call, or is reopened */
+	__u8 joined;	/* the operation goes into one batch with the next one */
+	__u8 pick;	/* enum pick */
+	__u8 number;	/* number of a value, an owner or an id; size of a buffer; events to read */
+	__u16 keys;	/* keys of a request, one bit each */
+	__u32 how;	/* HASHBELT_IF_PRESENT and the like */
+	__u32 flags;	/* flags of an entry */
+	__u64 ms;	/* time-to-live, lease, or time to advance */
+	__u64 ahead_ms;	/* of a fill; of SET, the grace time */
+	__s64 floor;	/* of an addition with HASHBELT_FLOOR */
 	struct {
 		__u32 fields;
 		__u32 policy;
@@ -80,23 +65,16 @@ struct operation {
 		__u32 reasons;
 		__u32 buckets;
 		__u32 most;
-	} set;
+	} set;		/* settings that SET changes */
 };
 
-/**
- * struct history - a sequence of operations, and the belt at its start
- * @seed:	from which the history was generated
- * @settings:	of the belt
- * @keys:	number of keys
- * @length:	number of operations
- * @operations:	the operations
- */
+/* A sequence of operations, and the belt at its start. */
 struct history {
-	__u64 seed;
-	struct hashbelt_settings settings;
-	unsigned int keys;
-	unsigned int length;
-	struct operation operations[LENGTH_MAX];
+	__u64 seed;	/* from which the history was generated */
+	struct hashbelt_settings settings;	/* of the belt */
+	unsigned int keys;	/* number of keys */
+	unsigned int length;	/* number of operations */
+	struct operation operations[LENGTH_MAX];	/* the operations */
 };
 
 /* Stores the value of a number; some values are decimal numbers. Return: its length, at most 32. */

@@ -41,14 +41,10 @@
 /* Of so many gets that find a value more than one has to be answered by the window. */
 #define SHARE		5
 
-/**
- * struct note - an operation of a thread
- * @act:	the operation and its result
- * @key:	its key; KEYS: all of them, since it moves belt time
- */
+/* An operation of a thread. */
 struct note {
-	struct act act;
-	unsigned int key;
+	struct act act;		/* the operation and its result */
+	unsigned int key;	/* its key; KEYS: all of them, since it moves belt time */
 };
 
 static struct note notes[THREADS_MAX][ALL_ACTS];
@@ -61,20 +57,13 @@ static _Atomic int failed;
 static uint64_t histories, round_number, overlaps, hits, misses, demands, reads, windowed, until;
 static uint64_t seed = 1;
 
-/**
- * struct mode - what a test is about
- * @what:	for the test line
- * @threads:	their number
- * @refresh:	gets renew
- * @window:	the belt has a window
- * @runs:	belt time goes on
- */
+/* What a test is about. */
 static const struct mode {
-	const char *what;
-	unsigned int threads;
-	bool refresh;
-	bool window;
-	bool runs;
+	const char *what;	/* for the test line */
+	unsigned int threads;	/* their number */
+	bool refresh;		/* gets renew */
+	bool window;		/* the belt has a window */
+	bool runs;		/* belt time goes on */
 } *mode;
 
 struct worker {

@@ -8,12 +8,9 @@
 
 struct hashbelt_item;
 
-/**
- * struct windowed - a mapping of a window, for one thread
- * @reader:	the library's; NULL: the belt has no window
- */
+/* A mapping of a window, for one thread. */
 struct windowed {
-	struct window_reader *reader;
+	struct window_reader *reader;	/* the library's; NULL: the belt has no window */
 };
 
 void windowed_map(struct windowed *windowed, int fd);
