@@ -57,7 +57,7 @@ static _Atomic int failed;
 static uint64_t histories, round_number, overlaps, hits, misses, demands, reads, windowed, until;
 static uint64_t seed = 1;
 
-/* What a test is about. */
+/* The subject of a test. */
 static const struct mode {
 	const char *what;	/* for the test line */
 	unsigned int threads;	/* their number */
