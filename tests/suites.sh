@@ -721,19 +721,16 @@ kunit() {
 
 # cases - print the suites of KUnit, and their cases, also by both names.
 cases() {
-	awk 'FNR == 1 { n = 0 }
+	awk '/^static struct kunit_case / {
+			suite = "hashbelt_" $4
+			sub(/_cases.*/, "", suite)
+			print suite
+		}
 		match($0, /KUNIT_CASE[A-Z_]*\([a-z0-9_]+/) {
 			name = substr($0, RSTART, RLENGTH)
 			sub(/.*\(/, "", name)
 			print name
-			held[++n] = name
-		}
-		/\.name = "hashbelt_/ {
-			split($0, part, "\"")
-			print part[2]
-			for (i = 1; i <= n; i++)
-				print part[2] "." held[i]
-			n = 0
+			print suite "." name
 		}' "$tests"/kunit/*_test.c
 }
 

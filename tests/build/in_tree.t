@@ -71,7 +71,8 @@ kunit() {
 		--make_options='CC=ccache gcc' --kunitconfig=drivers/misc/hashbelt \
 		--kernel_args=time-travel=inf-cpu --timeout=1200)
 	ran=$?
-	sed -n 's/.*\.name = "\(hashbelt_[a-z_]*\)".*/\1/p' "$tests"/kunit/*_test.c | while read -r suite; do
+	sed -n 's/^static struct kunit_case \([a-z_]*\)_cases.*/hashbelt_\1/p' "$tests"/kunit/*_test.c |
+			while read -r suite; do
 		grep -q "= $suite (" "$log" || {
 			echo "suite $suite did not run"
 			exit 1

@@ -108,142 +108,6 @@ static void an_addition_accepts_decimal_numbers_and_nothing_else(struct kunit *t
 	check_accounting(test, belt);
 }
 
-struct floor {
-	const char *is;		/* NULL: the key is absent */
-	s64 value;
-	s64 by;
-	s64 floor;
-	int err;
-	const char *becomes;
-};
-
-static const struct floor floors[] = {
-	{ "7", 0, -3, 0, 0, "4" },
-	{ "7", 0, -7, 0, 0, "0" },
-	{ "7", 0, -8, 0, 0, "0" },
-	{ "7", 0, S64_MIN, 0, 0, "0" },
-	{ "7", 7, -1, 7, 0, "7" },
-	{ "0", 0, -1, 0, 0, "0" },
-	{ "0", 0, -1, -1, 0, "-1" },
-	{ "-5", 0, -10, -7, 0, "-7" },
-	{ "7", 9, 1, 7, 0, "8" },
-	{ "-9223372036854775808", 0, -1, S64_MIN, 0, "-9223372036854775808" },
-	{ "-9223372036854775800", 0, S64_MIN, S64_MIN, 0, "-9223372036854775808" },
-	{ "9223372036854775807", S64_MAX, -1, S64_MAX, 0, "9223372036854775807" },
-	{ "9223372036854775807", 0, 1, 0, -EOVERFLOW, NULL },
-	{ "-1", 0, 1, 0, -EBADMSG, NULL },
-	{ "-1", 0, 5, 0, -EBADMSG, NULL },
-	{ "6", 7, 5, 7, -EBADMSG, NULL },
-	{ "x", 0, 1, 0, -EBADMSG, NULL },
-	{ "7", -1, 1, 0, -EINVAL, NULL },
-	{ NULL, 3, -2, 0, 0, "1" },
-	{ NULL, 3, -5, 0, 0, "0" },
-	{ NULL, 3, S64_MIN, 1, 0, "1" },
-	{ NULL, -1, 5, 0, -EINVAL, NULL },
-	{ NULL, S64_MAX, 1, 0, -EOVERFLOW, NULL },
-};
-
-static void a_sum_below_the_floor_is_the_floor(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	unsigned int i;
-	char text[32];
-
-	for (i = 0; i < ARRAY_SIZE(floors); i++) {
-		const struct floor *row = &floors[i];
-		struct hashbelt_item item = { .how = HASHBELT_FLOOR, .version = row->floor };
-		struct hashbelt_sum sum = { .by = row->by, .value = row->value };
-		s64 want;
-
-		if (row->is)
-			put_text(belt, i, row->is);
-		KUNIT_EXPECT_EQ_MSG(test, hashbelt_add(belt, &i, sizeof(i), &item, &sum), row->err,
-				    "row %u", i);
-		get_text(belt, i, text);
-		KUNIT_EXPECT_STREQ(test, text, row->becomes ?: row->is ?: "nothing");
-		if (row->err) {
-			KUNIT_EXPECT_EQ(test, item.version, (u64)row->floor);
-			KUNIT_EXPECT_EQ(test, sum.value, row->value);
-			continue;
-		}
-		KUNIT_EXPECT_EQ(test, kstrtoll(row->becomes, 10, &want), 0);
-		KUNIT_EXPECT_EQ(test, sum.value, want);
-		KUNIT_EXPECT_EQ(test, item.version, version_of(belt, i));
-	}
-	check_accounting(test, belt);
-}
-
-static void an_addition_that_needs_an_entry_makes_none(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	struct hashbelt_item item = { .how = HASHBELT_IF_PRESENT, .ttl_ms = 77 };
-	struct hashbelt_sum sum = { .by = 1, .value = 41 };
-	unsigned int key = 1;
-	char text[32];
-
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -ENOENT);
-	KUNIT_EXPECT_FALSE(test, has(belt, key));
-	KUNIT_EXPECT_EQ(test, sum.value, 41LL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ADDS), 0ULL);
-	put_text(belt, key, "5");
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, sum.value, 6LL);
-	/* The number that an absent entry counts as is of no use here: it may be below that. */
-	item = (struct hashbelt_item){ .how = HASHBELT_IF_PRESENT | HASHBELT_FLOOR, .version = 3 };
-	sum = (struct hashbelt_sum){ .by = -9 };
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, sum.value, 3LL);
-	move_time_only(belt, TTL);
-	item.ttl_ms = 77;
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -ENOENT);
-	get_text(belt, key, text);
-	KUNIT_EXPECT_STREQ(test, text, "nothing");
-	check_accounting(test, belt);
-}
-
-static void an_addition_keeps_the_deadline_of_the_number(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	struct hashbelt_item item = { .ttl_ms = 100000, .flags = 9 };
-	struct hashbelt_sum sum = { .by = 5, .value = 100 };
-	unsigned int key = 1;
-
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, sum.value, 105LL);
-	KUNIT_EXPECT_EQ(test, item.ttl_ms, 100000ULL);
-	KUNIT_EXPECT_EQ(test, item.version, version_of(belt, key));
-	hashbelt_advance(belt, 30 * SEC);
-	item = (struct hashbelt_item){ .ttl_ms = 1, .flags = 10 };
-	sum.value = 0;
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, sum.value, 110LL);
-	KUNIT_EXPECT_EQ(test, item.ttl_ms, 70000ULL);
-	item.how = HASHBELT_NO_REFRESH;
-	KUNIT_EXPECT_EQ(test, get_item(belt, key, &item), 0);
-	KUNIT_EXPECT_EQ(test, item.flags, 9u);
-	KUNIT_EXPECT_EQ(test, item.ttl_ms, 70000ULL);
-	/* An addition to an expired number starts from its value again. */
-	move_time_only(belt, 70 * SEC);
-	sum = (struct hashbelt_sum){ .by = -1, .value = 1 };
-	item = (struct hashbelt_item){ .ttl_ms = HASHBELT_TTL_NEVER, .flags = 11 };
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, sum.value, 0LL);
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, sum.value, -1LL);
-	KUNIT_EXPECT_EQ(test, left_of(belt, key), HASHBELT_TTL_NEVER);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ADDS), 4ULL);
-	item.ttl_ms = HASHBELT_TTL_KEEP;
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -EINVAL);
-	item.ttl_ms = HASHBELT_TTL_MAX_MS + 1;
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -EINVAL);
-	/* The start of a missing number plus the addend must fit 64 bits as well. */
-	key = 2;
-	sum = (struct hashbelt_sum){ .by = 1, .value = S64_MAX };
-	item.ttl_ms = 0;
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), -EOVERFLOW);
-	KUNIT_EXPECT_FALSE(test, has(belt, key));
-}
-
 static u32 flags_of(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	struct hashbelt_entry *entry;
@@ -260,17 +124,14 @@ static u32 flags_of(struct hashbelt_belt *belt, const void *key, u32 key_len)
 /* The longer number evicts another entry here. */
 static void an_addition_keeps_the_flags_of_the_number(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT,
-	});
+	struct hashbelt_belt *belt = make(test, .policy = HASHBELT_EVICT);
 	static const char key[15] = "fourteen bytes";
 	struct hashbelt_item item = { .ttl_ms = 1000, .flags = 1 };
 	struct hashbelt_sum sum = { .value = 9 };
 
 	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, key, sizeof(key), &item, &sum), 0);
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	hb_set(belt, &(struct hashbelt_config){ .max_bytes = info_of(belt).used_bytes },
-	       HASHBELT_SET_MAX_BYTES);
+	change(belt, MAX_BYTES, .max_bytes = info_of(belt).used_bytes);
 	item = (struct hashbelt_item){ .ttl_ms = 1000, .flags = 2 };
 	sum = (struct hashbelt_sum){ .by = 1, .value = 5 };
 	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, key, sizeof(key), &item, &sum), 0);
@@ -284,20 +145,10 @@ static void an_addition_keeps_the_flags_of_the_number(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, flags_of(belt, key, sizeof(key)), 2u);
 }
 
-static struct kunit_case add_test_cases[] = {
+static struct kunit_case add_cases[] = {
 	KUNIT_CASE(an_addition_accepts_decimal_numbers_and_nothing_else),
-	KUNIT_CASE(a_sum_below_the_floor_is_the_floor),
-	KUNIT_CASE(an_addition_that_needs_an_entry_makes_none),
-	KUNIT_CASE(an_addition_keeps_the_deadline_of_the_number),
 	KUNIT_CASE(an_addition_keeps_the_flags_of_the_number),
 	{}
 };
 
-static struct kunit_suite add_suite = {
-	.name = "hashbelt_add",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = add_test_cases,
-};
-
-kunit_test_suites(&add_suite);
+TEST_SUITE(add, fixture_init, fixture_exit);

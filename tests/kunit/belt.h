@@ -3,7 +3,6 @@
 #ifndef _BELT_H
 #define _BELT_H
 
-#include <kunit/test.h>
 #include <linux/kthread.h>
 #include <linux/prandom.h>
 #include <linux/sched/signal.h>
@@ -33,9 +32,7 @@
 #include "belt/wait/waitpoint.h"
 #include "belt/wait/waits.h"
 #include "hashbelt_core.h"
-
-#define MS	((u64)NSEC_PER_MSEC)
-#define SEC	((u64)NSEC_PER_SEC)
+#include "suite.h"
 
 #define TTL		(240 * SEC)
 #define INTERVAL	(60 * SEC)
@@ -44,7 +41,7 @@
  * Makes a belt whose time is halted. Unless @config says otherwise it has TTL and 5 buckets, so an
  * interval of INTERVAL.
  */
-static inline struct hashbelt_belt *still_belt(struct kunit *test, struct hashbelt_config config)
+static inline struct hashbelt_belt *still_belt_as(struct kunit *test, struct hashbelt_config config)
 {
 	struct hashbelt_belt *belt;
 
@@ -55,6 +52,12 @@ static inline struct hashbelt_belt *still_belt(struct kunit *test, struct hashbe
 	hashbelt_halt(belt);
 	return belt;
 }
+
+#define still_belt(test, ...) still_belt_as(test, (struct hashbelt_config){ __VA_ARGS__ })
+
+/* Sets one field: change(belt, TTL, .ttl = SEC). */
+#define change(belt, field, ...)	\
+	hb_set(belt, &(struct hashbelt_config){ __VA_ARGS__ }, HASHBELT_SET_##field)
 
 /* For suites whose cases have one belt each, in test->priv */
 
@@ -71,15 +74,35 @@ static inline void one_belt_exit(struct kunit *test)
 	hb_core_exit();
 }
 
-static inline struct hashbelt_belt *one_belt(struct kunit *test, struct hashbelt_config config)
-{
-	struct hashbelt_belt *belt = still_belt(test, config);
-
-	test->priv = belt;
-	return belt;
-}
+#define one_belt(test, ...) \
+	({ struct kunit *test__ = (test); test__->priv = still_belt(test__, __VA_ARGS__); })
 
 /* Entries */
+
+/* An entry for a put, whose value the caller fills in; NULL: there is no memory. */
+static inline struct hashbelt_entry *new_entry(struct hashbelt_belt *belt, struct hb_client *client,
+					       unsigned int key, u32 value_len)
+{
+	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, client, sizeof(key), value_len);
+
+	if (IS_ERR(entry))
+		return NULL;
+	memcpy(entry->data, &key, sizeof(key));
+	memset(hashbelt_entry_value(entry), 'x', value_len);
+	entry->flags = 0;
+	hb_entry_hash(belt, entry);
+	return entry;
+}
+
+static inline int put_entry(struct hashbelt_belt *belt, struct hashbelt_entry *entry)
+{
+	return entry ? hashbelt_put(belt, entry, &(struct hashbelt_item){}) : -ENOMEM;
+}
+
+static inline int put_bound(struct hashbelt_belt *belt, struct hb_client *client, unsigned int key)
+{
+	return put_entry(belt, new_entry(belt, client, key, sizeof(key)));
+}
 
 static inline int put_bytes(struct hashbelt_belt *belt, const void *key, u32 key_len,
 			    const void *value, u32 value_len, struct hashbelt_item *item)
@@ -105,17 +128,38 @@ static inline int put(struct hashbelt_belt *belt, unsigned int key)
 	return put_ttl(belt, key, 0);
 }
 
-/* A belt with so many entries, and as many are its limit. */
-static inline struct hashbelt_belt *make_full(struct kunit *test, u32 policy,
-					      unsigned int entries)
+static inline void put_many(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
+			    unsigned int to)
 {
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = policy, .max_entries = entries,
-	});
 	unsigned int key;
 
-	for (key = 0; key < entries; key++)
+	for (key = from; key < to; key++)
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
+}
+
+static inline int put_if(struct hashbelt_belt *belt, unsigned int key, u32 how, u64 version)
+{
+	return put_bytes(belt, &key, sizeof(key), "x", 1,
+			 &(struct hashbelt_item){ .how = how, .version = version });
+}
+
+static inline int add_one(struct hashbelt_belt *belt, unsigned int key)
+{
+	return hashbelt_add(belt, &key, sizeof(key), &(struct hashbelt_item){},
+			    &(struct hashbelt_sum){ .by = 1 });
+}
+
+static inline int expire(struct hashbelt_belt *belt, unsigned int key)
+{
+	return hashbelt_expire(belt, &key, sizeof(key));
+}
+
+/* A belt with so many entries, and as many are its limit. */
+static inline struct hashbelt_belt *make_full(struct kunit *test, u32 policy, unsigned int entries)
+{
+	struct hashbelt_belt *belt = one_belt(test, .policy = policy, .max_entries = entries);
+
+	put_many(test, belt, 0, entries);
 	return belt;
 }
 
@@ -155,6 +199,17 @@ static inline bool is_stale(struct hashbelt_belt *belt, unsigned int key)
 	return entry;
 }
 
+/* The entry of a key, NULL if there is none. It is not freed before the case sleeps. */
+static inline struct hashbelt_entry *entry_of_key(struct hashbelt_belt *belt, unsigned int key)
+{
+	struct hashbelt_entry *entry;
+
+	rcu_read_lock();
+	entry = hb_index_find(&belt->index, hb_hash(belt, &key, sizeof(key)), &key, sizeof(key));
+	rcu_read_unlock();
+	return entry;
+}
+
 static inline u64 version_of(struct hashbelt_belt *belt, unsigned int key)
 {
 	struct hashbelt_item item = { .how = HASHBELT_NO_REFRESH };
@@ -176,8 +231,7 @@ static inline int take_out(struct hashbelt_belt *belt, unsigned int key)
 
 static inline int touch(struct hashbelt_belt *belt, unsigned int key, u64 ttl_ms)
 {
-	return hashbelt_touch(belt, &key, sizeof(key),
-			      &(struct hashbelt_item){ .ttl_ms = ttl_ms });
+	return hashbelt_touch(belt, &key, sizeof(key), &(struct hashbelt_item){ .ttl_ms = ttl_ms });
 }
 
 static inline u64 entries_of(struct hashbelt_belt *belt)
@@ -227,10 +281,9 @@ static inline void put_thousand(struct kunit *test, struct hashbelt_belt *belt,
 /* Entries in the index, waitpoints and cleared entries included. */
 static inline u64 count_linked(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
 	u64 entries = 0;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		entries += READ_ONCE(shard->count);
 	return entries;
 }
@@ -263,7 +316,7 @@ static inline bool end_some(struct hashbelt_belt *belt, unsigned int key, u32 wa
 		take_out(belt, key);
 		return true;
 	case 1:
-		hashbelt_expire(belt, &key, sizeof(key));
+		expire(belt, key);
 		return true;
 	case 2:
 		if (clears)
@@ -310,6 +363,12 @@ static inline void flush_account(struct hb_account *account)
 	hashbelt_flush();
 }
 
+static inline void end_account(struct hb_account *account)
+{
+	flush_account(account);
+	hb_account_put(account);
+}
+
 /* Locks, of owners whose name is one letter */
 
 static inline int lock_as(struct hashbelt_belt *belt, struct hb_client *client,
@@ -328,9 +387,7 @@ static inline int lock_plainly(struct hashbelt_belt *belt, unsigned int key, cha
 
 static inline int unlock_as(struct hashbelt_belt *belt, unsigned int key, char owner)
 {
-	struct hashbelt_lock lock = {
-		.key_len = sizeof(key), .owner_len = sizeof(owner),
-	};
+	struct hashbelt_lock lock = { .key_len = sizeof(key), .owner_len = sizeof(owner) };
 
 	return hashbelt_unlock(belt, &key, &owner, &lock);
 }
@@ -354,32 +411,20 @@ static inline u64 token_of(struct hashbelt_belt *belt, unsigned int key)
 
 /* The contents of a belt, counted one by one */
 
-/**
- * struct census - counts of the entries in the index
- * @belt:	the belt
- * @of_kind:	entries by kind, cleared ones as well
- * @live:	entries that are not cleared, without waitpoints
- * @live_bytes:	bytes that the live entries count for, without their share of the index
- * @locks:	live locks
- * @requests:	live requests
- * @memory:	memory of all entries
- * @bound:	entries whose link has a client
- * @watching:	watches that the requests have
- * @watched:	watches in the lists of waitpoints
- * @idle:	waitpoints without watches and waiters
- */
+/* Counts of the entries in the index. */
 struct census {
-	struct hashbelt_belt *belt;
-	u64 of_kind[HB_REQUEST + 1];
-	u64 live;
+	struct hashbelt_belt *belt;	/* the belt */
+	u64 of_kind[HB_REQUEST + 1];	/* entries by kind, cleared ones as well */
+	u64 live;			/* entries that are not cleared, without waitpoints */
+	/* Bytes that the live entries count for, without their share of the index. */
 	u64 live_bytes;
-	u64 locks;
-	u64 requests;
-	u64 memory;
-	u64 bound;
-	u64 watching;
-	u64 watched;
-	u64 idle;
+	u64 locks;			/* live locks */
+	u64 requests;			/* live requests */
+	u64 memory;			/* memory of all entries */
+	u64 bound;			/* entries whose link has a client */
+	u64 watching;			/* watches that the requests have */
+	u64 watched;			/* watches in the lists of waitpoints */
+	u64 idle;			/* waitpoints without watches and waiters */
 };
 
 static inline void count_point(struct census *census, struct hashbelt_entry *entry)
@@ -506,10 +551,9 @@ static inline void check_accounting(struct kunit *test, struct hashbelt_belt *be
 	struct hashbelt_info info = info_of(belt);
 	struct event_sum event_sum = sum_of_events(&belt->queue.waiting);
 	u64 count = 0, live = 0, waitpoints = 0, fills = 0, all = 0, wrong = 0;
-	struct hb_shard *shard;
 	unsigned int kind;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
+	hb_for_each_shard(shard, belt) {
 		count += shard->count;
 		live += shard->live;
 		waitpoints += shard->waitpoints;
@@ -555,34 +599,20 @@ static inline u64 memory_besides(struct hashbelt_belt *belt)
 
 /* Tasks that wait */
 
-/**
- * struct waiter - a task that waits for a lock or a fill lease
- * @belt:	the belt
- * @client:	the client to which the lease is to be bound, or NULL
- * @key:	the key
- * @owner:	the owner of the lock, @lock.owner_len letters
- * @fills:	the task asks for a fill lease, and otherwise for a lock
- * @lock:	arguments and results for a lock
- * @fill:	arguments and results for a fill lease
- * @turn:	counts the waiters that have ended
- * @err:	result of the call
- * @ended:	place of the task among those that have ended, 1 for the first
- * @done:	completed when the task ends
- * @task:	the task, with a reference
- */
+/* A task that waits for a lock or a fill lease. */
 struct waiter {
-	struct hashbelt_belt *belt;
-	struct hb_client *client;
-	unsigned int key;
-	char owner[HASHBELT_OWNER_MAX];
-	bool fills;
-	struct hashbelt_lock lock;
-	struct hashbelt_fill fill;
-	unsigned int *turn;
-	int err;
-	unsigned int ended;
-	struct completion done;
-	struct task_struct *task;
+	struct hashbelt_belt *belt;	/* the belt */
+	struct hb_client *client;	/* the client to which the lease is to be bound, or NULL */
+	unsigned int key;	/* the key */
+	char owner[HASHBELT_OWNER_MAX];	/* the owner of the lock, @lock.owner_len letters */
+	bool fills;	/* the task asks for a fill lease, and otherwise for a lock */
+	struct hashbelt_lock lock;	/* arguments and results for a lock */
+	struct hashbelt_fill fill;	/* arguments and results for a fill lease */
+	unsigned int *turn;	/* counts the waiters that have ended */
+	int err;	/* result of the call */
+	unsigned int ended;	/* place of the task among those that have ended, 1 for the first */
+	struct completion done;	/* completed when the task ends */
+	struct task_struct *task;	/* the task, with a reference */
 };
 
 static inline int waiter_main(void *arg)
@@ -654,6 +684,12 @@ static inline bool waiter_has_ended(struct waiter *waiter)
 	return wait_for_completion_timeout(&waiter->done, HZ);
 }
 
+static inline void expect_end(struct kunit *test, struct waiter *waiter, int err)
+{
+	KUNIT_ASSERT_TRUE(test, waiter_has_ended(waiter));
+	KUNIT_EXPECT_EQ(test, waiter->err, err);
+}
+
 /* Waits for the end of the task, whose call must have returned or return soon. */
 static inline void waiter_stop(struct waiter *waiter)
 {
@@ -664,37 +700,33 @@ static inline void waiter_stop(struct waiter *waiter)
 	waiter->task = NULL;
 }
 
-static inline void count_one_read(struct hashbelt_entry *entry, void *arg)
+/* Of the plain entries, those of which the word of the hash has the bit @flag. */
+struct flagged {
+	u32 flag;
+	unsigned int count;
+};
+
+static inline void count_if_flagged(struct hashbelt_entry *entry, void *arg)
 {
-	*(unsigned int *)arg += !hb_kind(entry) && hb_hash_of(entry) & HB_READ;
+	struct flagged *flagged = arg;
+
+	flagged->count += !hb_kind(entry) && hb_hash_of(entry) & flagged->flag;
 }
 
-static inline void count_term(struct hashbelt_entry *entry, void *arg)
+static inline unsigned int count_flagged(struct hashbelt_belt *belt, u32 flag)
 {
-	*(unsigned int *)arg += !hb_kind(entry) && hb_hash_of(entry) & HB_TERM;
-}
-
-static inline unsigned int count_by(struct hashbelt_belt *belt,
-				    void (*count)(struct hashbelt_entry *entry, void *arg))
-{
-	unsigned int sum = 0;
+	struct flagged flagged = { .flag = flag };
 	u64 place;
 
 	for (place = 0; place < HB_INDEX_END; )
-		place = hb_index_scan(&belt->index, place, count, &sum);
-	return sum;
+		place = hb_index_scan(&belt->index, place, count_if_flagged, &flagged);
+	return flagged.count;
 }
 
 /* The number of entries that were read since the hand passed them. */
 static inline unsigned int count_read(struct hashbelt_belt *belt)
 {
-	return count_by(belt, count_one_read);
-}
-
-/* The number of entries that the hand has found read, in the term of their shard or before. */
-static inline unsigned int count_terms(struct hashbelt_belt *belt)
-{
-	return count_by(belt, count_term);
+	return count_flagged(belt, HB_READ);
 }
 
 #endif /* _BELT_H */

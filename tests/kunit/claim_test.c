@@ -98,80 +98,25 @@ static struct hb_shard *register_half(struct kunit *test, struct hashbelt_entry 
 	return shard;
 }
 
-/* Calls that may come before the second watch. */
-static void put_comes(struct fixture *f)
-{
-	put(f->belt, 1);
-}
-
-static void complete_comes(struct fixture *f)
-{
-	complete_key(f->belt, 1);
-}
-
-static void cancel_comes(struct fixture *f)
-{
-	hb_request_cancel(f->belt, f->clients[0], 1);
-}
-
-static void clear_comes(struct fixture *f)
-{
-	hashbelt_clear(f->belt);
-	come_to_rest(f->belt);
-}
-
-static void the_client_closes(struct fixture *f)
-{
-	hashbelt_client_close(f->belt, f->clients[0]);
-}
-
-static void the_belt_is_killed(struct fixture *f)
-{
-	hb_kill(f->belt);
-	come_to_rest(f->belt);
-}
-
-static void put_of_the_other_key_comes(struct fixture *f)
-{
-	put(f->belt, 2);
-}
-
-static void its_deadline_passes(struct fixture *f)
-{
-	hashbelt_advance(f->belt, TTL + INTERVAL);
-}
-
-static void memory_gets_short(struct fixture *f)
-{
-	hb_evict(f->belt, HASHBELT_PRESSURE, 9);
-}
-
-struct interruption {
-	const char *name;
-	void (*act)(struct fixture *f);
+/* A step that may come before the second watch. */
+static const struct interruption {
+	struct way way;
 	enum hashbelt_cause cause;	/* of the completion; 0: there is none */
 	unsigned int key;
 	bool stays;			/* registered, at least until request_arm() */
+} interruptions[] = {
+	{ { "a put", { DO_PUT } }, HASHBELT_BY_PUT, 1, false },
+	{ { "a complete", { DO_COMPLETE } }, HASHBELT_BY_COMPLETE, 1, false },
+	{ { "a cancel", { DO_CANCEL } }, 0, 0, false },
+	{ { "a clear", { DO_CLEAR, DO_REST } }, HASHBELT_BY_CLEAR, NO_KEY, false },
+	{ { "the close of its client", { DO_CLOSE } }, 0, 0, false },
+	{ { "a destroy of the belt", { DO_KILL, DO_REST } }, HASHBELT_BY_CLEAR, NO_KEY, false },
+	{ { "a put of the other key", { DO_PUT_OTHER } }, 0, 0, true },
+	{ { "its deadline", { DO_DRAIN } }, HASHBELT_BY_TIMEOUT, NO_KEY, true },
+	{ { "memory pressure", { DO_PRESS } }, 0, 0, true },
 };
 
-static const struct interruption interruptions[] = {
-	{ "a put", put_comes, HASHBELT_BY_PUT, 1, false },
-	{ "a complete", complete_comes, HASHBELT_BY_COMPLETE, 1, false },
-	{ "a cancel", cancel_comes, 0, 0, false },
-	{ "a clear", clear_comes, HASHBELT_BY_CLEAR, NO_KEY, false },
-	{ "the close of its client", the_client_closes, 0, 0, false },
-	{ "a destroy of the belt", the_belt_is_killed, HASHBELT_BY_CLEAR, NO_KEY, false },
-	{ "a put of the other key", put_of_the_other_key_comes, 0, 0, true },
-	{ "its deadline", its_deadline_passes, HASHBELT_BY_TIMEOUT, NO_KEY, true },
-	{ "memory pressure", memory_gets_short, 0, 0, true },
-};
-
-static void interruption_name(const struct interruption *interruption, char *name)
-{
-	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%s", interruption->name);
-}
-
-KUNIT_ARRAY_PARAM(interruption, interruptions, interruption_name);
+KUNIT_ARRAY_PARAM_DESC(interruption, interruptions, way.name);
 
 static void a_request_that_ends_while_it_is_registered_completes_once(struct kunit *test)
 {
@@ -183,7 +128,7 @@ static void a_request_that_ends_while_it_is_registered_completes_once(struct kun
 	struct hb_shard *shard = register_half(test, &entry);
 
 	request = hb_tail(entry);
-	interruption->act(f);
+	do_way(f, &interruption->way);
 	/* The completion is queued at once, before the registering task unlinks the request. */
 	if (interruption->cause && !interruption->stays)
 		expect_completion(test, 1, interruption->cause, interruption->key);
@@ -199,8 +144,6 @@ static void a_request_that_ends_while_it_is_registered_completes_once(struct kun
 				  interruption->cause ? interruption->key : 2);
 	}
 	expect_no_completion(test);
-	if (f->clients[0]->gone)
-		drop_client(f, 0);
 	take_out(belt, 1);
 	take_out(belt, 2);
 	expect_empty(test);
@@ -312,7 +255,7 @@ static void a_belt_is_freed_with_evicted_requests_still_linked(struct kunit *tes
 	drop_all(f);
 }
 
-static struct kunit_case claim_test_cases[] = {
+static struct kunit_case claim_cases[] = {
 	KUNIT_CASE(completions_of_one_id_come_in_the_order_of_its_requests),
 	KUNIT_CASE(a_put_completes_no_request_that_was_registered_after_it),
 	KUNIT_CASE_PARAM(a_request_that_ends_while_it_is_registered_completes_once,
@@ -325,11 +268,4 @@ static struct kunit_case claim_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite claim_suite = {
-	.name = "hashbelt_claim",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = claim_test_cases,
-};
-
-kunit_test_suites(&claim_suite);
+TEST_SUITE(claim, fixture_init, fixture_exit);

@@ -24,12 +24,7 @@ static const struct age ages[] = {
 	{ "past its grace time", TTL + GRACE, 0 },
 };
 
-static void age_name(const struct age *age, char *name)
-{
-	strscpy(name, age->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(age, ages, age_name);
+KUNIT_ARRAY_PARAM_DESC(age, ages, name);
 
 /* Keys of the entries, each for one call: a writer takes out what it finds. */
 enum call {
@@ -50,10 +45,8 @@ static struct hashbelt_belt *make_cleared(struct kunit *test)
 	struct hashbelt_lock lock = {};
 	unsigned int key;
 
-	belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f, .grace = GRACE,
-		.overwrites = true, .policy = HASHBELT_PINNED,
-	});
+	belt = still_belt(test, .handler = HASHBELT_NOTIFY, .event = record_event, .arg = f,
+			  .grace = GRACE, .overwrites = true, .policy = HASHBELT_PINNED);
 	f->belt = belt;
 	for (key = 0; key < LOCKED; key++) {
 		KUNIT_ASSERT_EQ(test, put(belt, key), 0);
@@ -100,11 +93,10 @@ static void no_reader_finds_a_cleared_entry(struct kunit *test)
 	struct hashbelt_info info = info_of(belt);
 	struct hashbelt_lock lock = {};
 	u64 counts[5] = {}, cursor = 0;
-	char *buffer = kunit_kzalloc(test, 4096, GFP_KERNEL);
+	char *buffer = must_alloc(test, 4096);
 	unsigned int i;
 	u32 used;
 
-	KUNIT_ASSERT_NOT_NULL(test, buffer);
 	KUNIT_EXPECT_FALSE(test, has(belt, GET));
 	KUNIT_EXPECT_FALSE(test, get(belt, GET));
 	KUNIT_EXPECT_FALSE(test, is_stale(belt, STALE));
@@ -143,11 +135,9 @@ static void a_fill_lease_is_granted_where_an_entry_was_cleared(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, LOCKED, 'a'), -EBUSY);
 }
 
-static int put_if(struct hashbelt_belt *belt, unsigned int key, u32 how, u64 ttl_ms)
+static int put_as(struct hashbelt_belt *belt, unsigned int key, u32 how, u64 ttl_ms)
 {
-	struct hashbelt_item item = {
-		.how = how, .ttl_ms = ttl_ms, .version = versions[key],
-	};
+	struct hashbelt_item item = { .how = how, .ttl_ms = ttl_ms, .version = versions[key] };
 
 	return put_bytes(belt, &key, sizeof(key), &key, sizeof(key), &item);
 }
@@ -160,12 +150,12 @@ static void no_writer_finds_a_cleared_entry(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, touch(belt, TOUCH, 0), -ENOENT);
 	KUNIT_EXPECT_EQ(test, take_out(belt, REMOVE), -ENOENT);
-	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), -ENOENT);
+	KUNIT_EXPECT_EQ(test, expire(belt, key), -ENOENT);
 	KUNIT_EXPECT_EQ(test, put(belt, PUT), 0);
-	KUNIT_EXPECT_EQ(test, put_if(belt, PUT_ABSENT, HASHBELT_IF_ABSENT, 0), 0);
-	KUNIT_EXPECT_EQ(test, put_if(belt, PUT_PRESENT, HASHBELT_IF_PRESENT, 0), -ENOENT);
-	KUNIT_EXPECT_EQ(test, put_if(belt, PUT_VERSION, HASHBELT_IF_VERSION, 0), -ENOENT);
-	KUNIT_EXPECT_EQ(test, put_if(belt, PUT_KEEP, 0, HASHBELT_TTL_KEEP), 0);
+	KUNIT_EXPECT_EQ(test, put_as(belt, PUT_ABSENT, HASHBELT_IF_ABSENT, 0), 0);
+	KUNIT_EXPECT_EQ(test, put_as(belt, PUT_PRESENT, HASHBELT_IF_PRESENT, 0), -ENOENT);
+	KUNIT_EXPECT_EQ(test, put_as(belt, PUT_VERSION, HASHBELT_IF_VERSION, 0), -ENOENT);
+	KUNIT_EXPECT_EQ(test, put_as(belt, PUT_KEEP, 0, HASHBELT_TTL_KEEP), 0);
 	KUNIT_EXPECT_EQ(test, left_of(belt, PUT_KEEP), TTL / MS);
 	key = ADD;
 	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &(struct hashbelt_item){},
@@ -187,14 +177,9 @@ static void no_value_is_copied_into_a_cleared_entry(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_cleared(test);
 	struct hashbelt_item item = { .ttl_ms = HASHBELT_TTL_KEEP };
-	struct hashbelt_entry *entry;
-	unsigned int key = PUT;
+	struct hashbelt_entry *entry = new_entry(belt, NULL, PUT, 4);
 
-	entry = hashbelt_entry_alloc(belt, NULL, sizeof(key), sizeof(key));
-	KUNIT_ASSERT_FALSE(test, IS_ERR(entry));
-	memcpy(entry->data, &key, sizeof(key));
-	memcpy(hashbelt_entry_value(entry), &key, sizeof(key));
-	hb_entry_hash(belt, entry);
+	KUNIT_ASSERT_NOT_NULL(test, entry);
 	KUNIT_EXPECT_EQ(test, hb_put(belt, entry, &item, HB_PUT_ENTRY), 0);
 	KUNIT_EXPECT_TRUE(test, has(belt, PUT));
 	KUNIT_EXPECT_EQ(test, item.ttl_ms, TTL / MS);
@@ -210,11 +195,4 @@ static struct kunit_case cleared_cases[] = {
 	{}
 };
 
-static struct kunit_suite cleared_suite = {
-	.name = "hashbelt_cleared",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = cleared_cases,
-};
-
-kunit_test_suites(&cleared_suite);
+TEST_SUITE(cleared, fixture_init, fixture_exit);

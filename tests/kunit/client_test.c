@@ -7,67 +7,9 @@
 
 #define TTL_MS	(TTL / NSEC_PER_MSEC)
 
-static int put_bound(struct hashbelt_belt *belt, struct hb_client *client, unsigned int key,
-		     struct hashbelt_item *item)
-{
-	struct hashbelt_entry *entry = hashbelt_entry_alloc(belt, client, sizeof(key), 1);
-
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
-	memcpy(entry->data, &key, sizeof(key));
-	*hashbelt_entry_value(entry) = 'x';
-	entry->flags = 0;
-	return hashbelt_put(belt, entry, item);
-}
-
-static int put_bound_plainly(struct hashbelt_belt *belt, struct hb_client *client,
-			     unsigned int key)
-{
-	return put_bound(belt, client, key, &(struct hashbelt_item){});
-}
-
-static void bound_entries_and_locks_leave_with_their_client_and_not_before(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_pinned(test);
-	struct fixture *f = test->priv;
-	struct hashbelt_lock lock = {};
-	unsigned int key;
-
-	for (key = 0; key < 100; key++) {
-		KUNIT_ASSERT_EQ(test, 0, put_bound_plainly(belt, f->clients[key % 2], key));
-		KUNIT_ASSERT_EQ(test, 0, lock_as(belt, f->clients[key % 2], key, 'A',
-						 &(struct hashbelt_lock){}));
-	}
-	put(belt, 1000);
-	lock_plainly(belt, 1000, 'A');
-	check_accounting(test, belt);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 101u);
-	move_time_only(belt, TTL - HB_GRAIN);
-	for (key = 0; key < 100; key++)
-		KUNIT_ASSERT_TRUE(test, has(belt, key));
-	hashbelt_client_close(belt, f->clients[0]);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
-	drop_client(f, 0);
-	for (key = 0; key < 100; key++) {
-		KUNIT_ASSERT_EQ(test, has(belt, key), key % 2 == 1);
-		KUNIT_ASSERT_EQ(test, owner_of(belt, key, &lock), key % 2 ? 'A' : 0);
-	}
-	KUNIT_EXPECT_TRUE(test, has(belt, 1000));
-	KUNIT_EXPECT_EQ(test, owner_of(belt, 1000, &lock), 'A');
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_RELEASED), 100ULL);
-	check_accounting(test, belt);
-	KUNIT_EXPECT_EQ(test, memory_besides(belt), f->besides);
-	drop_client(f, 1);
-	take_out(belt, 1000);
-	unlock_as(belt, 1000, 'A');
-	expect_empty(test);
-}
-
 static void nothing_can_be_bound_to_a_closed_client(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_PINNED, .max_entries = 9,
-	});
+	struct hashbelt_belt *belt = make(test, .policy = HASHBELT_PINNED, .max_entries = 9);
 	struct fixture *f = test->priv;
 	struct hashbelt_fill fill = {};
 	struct hashbelt_entry *request;
@@ -75,8 +17,8 @@ static void nothing_can_be_bound_to_a_closed_client(struct kunit *test)
 
 	put(belt, 2);
 	hashbelt_client_close(belt, f->clients[0]);
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], key), -EIDRM);
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 2), -EIDRM);
+	KUNIT_EXPECT_EQ(test, put_bound(belt, f->clients[0], key), -EIDRM);
+	KUNIT_EXPECT_EQ(test, put_bound(belt, f->clients[0], 2), -EIDRM);
 	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], key, 'A',
 				      &(struct hashbelt_lock){}), -EIDRM);
 	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, f->clients[0], &key, sizeof(key), &fill,
@@ -95,78 +37,27 @@ static void nothing_can_be_bound_to_a_closed_client(struct kunit *test)
 }
 
 /* Ways in which the entry of key 1 leaves, or is replaced by one not bound to the first client. */
-static void by_remove(struct fixture *f)
-{
-	take_out(f->belt, 1);
-}
-
-static void by_a_put_that_is_not_bound(struct fixture *f)
-{
-	put(f->belt, 1);
-}
-
-static void by_an_addition(struct fixture *f)
-{
-	unsigned int key = 1;
-
-	put_bytes(f->belt, &key, sizeof(key), "1", 1, &(struct hashbelt_item){});
-	put_bound_plainly(f->belt, f->clients[0], 2);
-	take_out(f->belt, 2);
-	hashbelt_add(f->belt, &key, sizeof(key), &(struct hashbelt_item){},
-		     &(struct hashbelt_sum){ .by = 1 });
-}
-
-static void by_a_put_of_another_client(struct fixture *f)
-{
-	put_bound_plainly(f->belt, f->clients[1], 1);
-}
-
-static void by_expire(struct fixture *f)
-{
-	unsigned int key = 1;
-
-	hashbelt_expire(f->belt, &key, sizeof(key));
-}
-
-static void by_the_drain(struct fixture *f)
-{
-	hashbelt_advance(f->belt, TTL + INTERVAL);
-}
-
-static void by_eviction(struct fixture *f)
-{
-	hb_evict(f->belt, HASHBELT_EVICTED, 1);
-}
-
-static void by_clear(struct fixture *f)
-{
-	hashbelt_clear(f->belt);
-	come_to_rest(f->belt);
-}
-
 static const struct way detachments[] = {
-	WAY(by_remove),
-	WAY(by_a_put_that_is_not_bound),
-	WAY(by_an_addition),
-	WAY(by_a_put_of_another_client),
-	WAY(by_expire),
-	WAY(by_the_drain),
-	WAY(by_eviction),
-	WAY(by_clear),
+	{ "a remove", { DO_REMOVE } },
+	{ "a put that is not bound", { DO_PUT } },
+	{ "an addition", { DO_PUT_NUMBER, DO_ADD } },
+	{ "expiry by hand", { DO_EXPIRE } },
+	{ "the drain", { DO_DRAIN } },
+	{ "eviction", { DO_EVICT } },
+	{ "a clear", { DO_CLEAR, DO_REST } },
 };
 
-KUNIT_ARRAY_PARAM(detachment, detachments, way_name);
+KUNIT_ARRAY_PARAM_DESC(detachment, detachments, name);
 
 static void an_entry_that_leaves_is_detached_from_its_client(struct kunit *test)
 {
-	const struct way *detachment = test->param_value;
 	struct hashbelt_belt *belt = make_pinned(test);
 	struct fixture *f = test->priv;
 	bool there;
 
-	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_ASSERT_EQ(test, put_bound(belt, f->clients[0], 1), 0);
 	KUNIT_EXPECT_FALSE(test, list_empty(&f->clients[0]->entries));
-	detachment->act(f);
+	do_way(f, test->param_value);
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->clients[0]->entries));
 	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
 	check_accounting(test, belt);
@@ -181,15 +72,14 @@ static void an_entry_that_leaves_is_detached_from_its_client(struct kunit *test)
 
 static void a_refused_put_or_lock_is_not_attached_to_the_client(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_PINNED, .max_entries = 1,
-	});
+	struct hashbelt_belt *belt = make(test, .policy = HASHBELT_PINNED, .max_entries = 1);
 	struct hashbelt_item item = { .how = HASHBELT_IF_ABSENT };
 	struct fixture *f = test->priv;
 
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	KUNIT_EXPECT_EQ(test, put_bound(belt, f->clients[0], 1, &item), -EEXIST);
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 2), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, hashbelt_put(belt, new_entry(belt, f->clients[0], 1, 1), &item),
+			-EEXIST);
+	KUNIT_EXPECT_EQ(test, put_bound(belt, f->clients[0], 2), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 2, 'A',
 				      &(struct hashbelt_lock){}), -ENOSPC);
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->clients[0]->entries));
@@ -199,48 +89,14 @@ static void a_refused_put_or_lock_is_not_attached_to_the_client(struct kunit *te
 	expect_empty(test);
 }
 
-static void entries_that_leave_with_their_client_are_reported_as_released(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_PINNED, .handler = HASHBELT_NOTIFY,
-		.reasons = HASHBELT_REPORT(HASHBELT_RELEASED), .max_entries = 2,
-	});
-	struct fixture *f = test->priv;
-	struct hashbelt_event record;
-	struct hb_fifo events = {};
-	u64 lost, token;
-
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 1, 'A',
-				      &(struct hashbelt_lock){}), 0);
-	token = token_of(belt, 1);
-	drop_client(f, 0);
-	/* The events count as entries until they are read. */
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 2ULL);
-	check_accounting(test, belt);
-	KUNIT_ASSERT_EQ(test, 0, hb_take_events(belt, &events, SIZE_MAX, 9, true, &lost));
-	KUNIT_EXPECT_EQ(test, events.count, 2ULL);
-	hashbelt_describe_event(events.first, &record);
-	KUNIT_EXPECT_EQ(test, record.reason, (u32)HASHBELT_RELEASED);
-	KUNIT_EXPECT_EQ(test, record.kind, (u32)HASHBELT_ENTRY);
-	hashbelt_describe_event(events.last, &record);
-	KUNIT_EXPECT_EQ(test, record.reason, (u32)HASHBELT_RELEASED);
-	KUNIT_EXPECT_EQ(test, record.kind, (u32)HASHBELT_LOCK);
-	KUNIT_EXPECT_EQ(test, record.token, token);
-	KUNIT_EXPECT_EQ(test, record.value_len, 1u);
-	hb_settle_events(belt, &events, true);
-	expect_empty(test);
-}
-
 /* An entry past its deadline expires, whichever task finds it first. */
 static void entries_past_their_deadline_expire_when_their_client_closes(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_pinned(test);
 	struct fixture *f = test->priv;
 
-	KUNIT_EXPECT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 1, 'A',
-				      &(struct hashbelt_lock){}), 0);
+	KUNIT_EXPECT_EQ(test, put_bound(belt, f->clients[0], 1), 0);
+	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 1, 'A', &(struct hashbelt_lock){}), 0);
 	move_time_only(belt, TTL);
 	drop_client(f, 0);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_RELEASED), 0ULL);
@@ -268,10 +124,10 @@ static void a_touch_of_a_client_gives_all_its_entries_one_deadline(struct kunit 
 	u64 count;
 
 	for (key = 0; key < 100; key++)
-		KUNIT_ASSERT_EQ(test, 0, put_bound(belt, f->clients[key % 2], key,
-						   &(struct hashbelt_item){
-						   .ttl_ms = ttls[key % 3],
-						   }));
+		KUNIT_ASSERT_EQ(test, 0, hashbelt_put(belt,
+						      new_entry(belt, f->clients[key % 2], key, 1),
+						      &(struct hashbelt_item){
+						      .ttl_ms = ttls[key % 3] }));
 	KUNIT_ASSERT_EQ(test, 0, lock_as(belt, f->clients[0], 0, 'A', &lock));
 	put(belt, 1000);
 	for (i = 0; i < 3; i++) {
@@ -303,21 +159,20 @@ static void a_touch_of_a_client_gives_all_its_entries_one_deadline(struct kunit 
 
 static void a_touch_of_a_client_reaches_no_entry_that_has_left(struct kunit *test)
 {
-	const struct way *detachment = test->param_value;
 	struct hashbelt_belt *belt = make_pinned(test);
 	struct fixture *f = test->priv;
 	u64 count;
 
 	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], TTL_MS, &count), -ENOENT);
-	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_ASSERT_EQ(test, put_bound(belt, f->clients[0], 1), 0);
 	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], HASHBELT_TTL_KEEP, &count),
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], 0, &count), 0);
-	detachment->act(f);
+	do_way(f, test->param_value);
 	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], 10 * TTL_MS, &count), -ENOENT);
 	KUNIT_EXPECT_LE(test, left_of(belt, 1), TTL_MS);
 	/* The worker does not sweep what is cleared now. */
-	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 2), 0);
+	KUNIT_ASSERT_EQ(test, put_bound(belt, f->clients[0], 2), 0);
 	atomic_inc(&belt->movers);
 	hashbelt_clear(belt);
 	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], TTL_MS, &count), -ENOENT);
@@ -339,7 +194,7 @@ static void the_close_of_a_client_passes_the_places_of_a_touch(struct kunit *tes
 
 	for (i = 0; i < 2; i++) {
 		list_add_tail(&places[i].held, &f->clients[0]->entries);
-		KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], i), 0);
+		KUNIT_ASSERT_EQ(test, put_bound(belt, f->clients[0], i), 0);
 	}
 	hashbelt_client_close(belt, f->clients[0]);
 	for (i = 0; i < 2; i++) {
@@ -354,13 +209,11 @@ static void the_close_of_a_client_passes_the_places_of_a_touch(struct kunit *tes
 
 static void a_touch_of_a_client_is_no_use_of_an_entry(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_entries = 9,
-	});
+	struct hashbelt_belt *belt = make(test, .policy = HASHBELT_EVICT, .max_entries = 9);
 	struct fixture *f = test->priv;
 	u64 count;
 
-	KUNIT_ASSERT_EQ(test, put_bound_plainly(belt, f->clients[0], 1), 0);
+	KUNIT_ASSERT_EQ(test, put_bound(belt, f->clients[0], 1), 0);
 	KUNIT_EXPECT_EQ(test, touch_client(belt, f->clients[0], TTL_MS, &count), 0);
 	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 	touch(belt, 1, TTL_MS);
@@ -370,12 +223,10 @@ static void a_touch_of_a_client_is_no_use_of_an_entry(struct kunit *test)
 	expect_empty(test);
 }
 
-static struct kunit_case client_test_cases[] = {
-	KUNIT_CASE(bound_entries_and_locks_leave_with_their_client_and_not_before),
+static struct kunit_case client_cases[] = {
 	KUNIT_CASE(nothing_can_be_bound_to_a_closed_client),
 	KUNIT_CASE_PARAM(an_entry_that_leaves_is_detached_from_its_client, detachment_gen_params),
 	KUNIT_CASE(a_refused_put_or_lock_is_not_attached_to_the_client),
-	KUNIT_CASE(entries_that_leave_with_their_client_are_reported_as_released),
 	KUNIT_CASE(entries_past_their_deadline_expire_when_their_client_closes),
 	KUNIT_CASE(a_touch_of_a_client_gives_all_its_entries_one_deadline),
 	KUNIT_CASE_PARAM(a_touch_of_a_client_reaches_no_entry_that_has_left, detachment_gen_params),
@@ -384,11 +235,4 @@ static struct kunit_case client_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite client_suite = {
-	.name = "hashbelt_client",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = client_test_cases,
-};
-
-kunit_test_suites(&client_suite);
+TEST_SUITE(client, fixture_init, fixture_exit);

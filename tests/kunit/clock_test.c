@@ -108,54 +108,6 @@ static void an_alarm_after_the_next_slot_keeps_its_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, alarm_of(belt), when - belt->clock.offset + TICK_NSEC);
 }
 
-static void the_timer_wakes_the_worker(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-	unsigned int tries;
-
-	f->belt = hashbelt_create(&(struct hashbelt_config){
-		.ttl = 20 * MS, .buckets = 3,
-		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f,
-	});
-	KUNIT_ASSERT_FALSE(test, IS_ERR(f->belt));
-	put(f->belt, 1);
-	/* Belt time runs in this case. How long it waits does not matter. */
-	for (tries = 0; tries < 1000 && !READ_ONCE(f->expired); tries++)
-		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(f->expired), 1u);
-	KUNIT_EXPECT_GE(test, stat_of(f->belt, HASHBELT_STAT_WAKEUPS), 1ULL);
-}
-
-static void nothing_expires_while_the_belt_is_halted(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	u64 now = hashbelt_now(belt);
-
-	put_ttl(belt, 1, 1);
-	schedule_timeout_uninterruptible(2);
-	KUNIT_EXPECT_EQ(test, hashbelt_now(belt), now);
-	KUNIT_EXPECT_TRUE(test, has(belt, 1));
-	hb_resume(belt);
-	hashbelt_halt(belt);
-	KUNIT_EXPECT_LT(test, hashbelt_now(belt) - now, SEC);
-}
-
-static void rotate_advances_belt_time_by_one_interval(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	struct fixture *f = test->priv;
-	u64 now = hashbelt_now(belt);
-	unsigned int i;
-
-	put(belt, 1);
-	for (i = 1; i <= 5; i++) {
-		KUNIT_EXPECT_EQ(test, has(belt, 1), i <= 4);
-		KUNIT_EXPECT_EQ(test, hb_rotate(belt), 0);
-		KUNIT_EXPECT_EQ(test, hashbelt_now(belt), now + i * 60 * SEC);
-	}
-	KUNIT_EXPECT_EQ(test, f->expired, 1u);
-}
-
 static void belt_time_cannot_leave_its_range(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, 0, 0);
@@ -180,7 +132,7 @@ static void belt_time_reaches_the_last_moment_of_its_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, HB_GRAIN), -EOVERFLOW);
 }
 
-static struct kunit_case clock_test_cases[] = {
+static struct kunit_case clock_cases[] = {
 	KUNIT_CASE(a_belt_on_which_nothing_is_due_sets_no_timer),
 	KUNIT_CASE(a_halted_belt_sets_no_timer),
 	KUNIT_CASE(the_alarm_is_set_for_the_first_non_empty_bucket),
@@ -188,19 +140,9 @@ static struct kunit_case clock_test_cases[] = {
 	KUNIT_CASE(the_alarm_of_a_belt_that_is_always_due_waits_for_the_next_slot),
 	KUNIT_CASE(an_alarm_waits_for_the_slot_after_the_last_alarm),
 	KUNIT_CASE(an_alarm_after_the_next_slot_keeps_its_time),
-	KUNIT_CASE(the_timer_wakes_the_worker),
-	KUNIT_CASE(nothing_expires_while_the_belt_is_halted),
-	KUNIT_CASE(rotate_advances_belt_time_by_one_interval),
 	KUNIT_CASE(belt_time_cannot_leave_its_range),
 	KUNIT_CASE(belt_time_reaches_the_last_moment_of_its_range),
 	{}
 };
 
-static struct kunit_suite clock_suite = {
-	.name = "hashbelt_clock",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = clock_test_cases,
-};
-
-kunit_test_suites(&clock_suite);
+TEST_SUITE(clock, fixture_init, fixture_exit);

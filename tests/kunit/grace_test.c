@@ -4,18 +4,12 @@
 
 #include "request.h"
 
-/**
- * struct lives - the keys of a case, and the calls of the handler
- * @deadlines:	deadline of each key
- * @over:	whether the grace time of each key has ended
- * @expired:	calls of the handler
- * @wrong:	calls that were early, late, or had another deadline
- */
+/* The keys of a case, and the calls of the handler. */
 static struct lives {
-	u64 deadlines[1000];
-	bool over[1000];
-	unsigned int expired;
-	unsigned int wrong;
+	u64 deadlines[1000];	/* deadline of each key */
+	bool over[1000];	/* whether the grace time of each key has ended */
+	unsigned int expired;	/* calls of the handler */
+	unsigned int wrong;	/* calls that were early, late, or had another deadline */
 } lives;
 
 static int grace_init(struct kunit *test)
@@ -41,11 +35,7 @@ static void on_event(struct hashbelt_belt *belt, struct hashbelt_entry *entry,
 
 static struct hashbelt_belt *make_with_grace(struct kunit *test, u64 grace)
 {
-	struct hashbelt_config config = {
-		.handler = HASHBELT_NOTIFY, .event = on_event, .grace = grace,
-	};
-
-	return make(test, config);
+	return make(test, .handler = HASHBELT_NOTIFY, .event = on_event, .grace = grace);
 }
 
 static void an_old_value_stays_for_its_grace_time_and_is_a_miss_for_get(struct kunit *test)
@@ -108,8 +98,7 @@ static void a_sealed_entry_is_not_drained_before_its_grace_time_ends(struct kuni
 	for (i = 0; i < ARRAY_SIZE(graces); i++) {
 		u64 now, grace = graces[i] * MS;
 
-		KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){
-			.grace = grace }, HASHBELT_SET_GRACE), 0);
+		KUNIT_ASSERT_EQ(test, change(belt, GRACE, .grace = grace), 0);
 		/* In turn the deadline is at the border of a bucket and 7 ms behind it. */
 		now = hashbelt_now(belt);
 		hashbelt_advance(belt, INTERVAL - now % INTERVAL + (i % 2 ? 7 * MS : 0));
@@ -132,34 +121,6 @@ static void a_sealed_entry_is_not_drained_before_its_grace_time_ends(struct kuni
 	expect_empty(test);
 }
 
-static void writers_find_an_entry_in_its_grace_time_expired(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_with_grace(test, 100 * SEC);
-	struct hashbelt_sum sum = { .by = 1, .value = 41 };
-	struct hashbelt_item item = { .how = HASHBELT_IF_PRESENT };
-	unsigned int key;
-
-	for (key = 1; key <= 5; key++)
-		put_bytes(belt, &key, sizeof(key), "5", 1, &(struct hashbelt_item){});
-	move_time_only(belt, TTL);
-	key = 1;
-	KUNIT_EXPECT_EQ(test, put_bytes(belt, &key, sizeof(key), "", 0, &item), -ENOENT);
-	KUNIT_EXPECT_EQ(test, take_out(belt, 2), -ENOENT);
-	KUNIT_EXPECT_EQ(test, touch(belt, 3, 1000), -ENOENT);
-	KUNIT_EXPECT_TRUE(test, is_stale(belt, 3));
-	key = 4;
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &(struct hashbelt_item){},
-					   &sum), 0);
-	KUNIT_EXPECT_EQ(test, sum.value, 42LL);
-	put(belt, 5);
-	flush_work(&belt->work);
-	/* A writer hands the expired entries that it finds to the handler before it writes. */
-	KUNIT_EXPECT_EQ(test, lives.expired, 4u);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 4ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_PUTS_REPLACED), 0ULL);
-	KUNIT_EXPECT_TRUE(test, has(belt, 5));
-}
-
 static int leave_stale(struct hashbelt_belt *belt, unsigned int key, u64 version)
 {
 	struct hashbelt_item item = {
@@ -168,98 +129,6 @@ static int leave_stale(struct hashbelt_belt *belt, unsigned int key, u64 version
 	};
 
 	return hashbelt_remove(belt, &key, sizeof(key), &item);
-}
-
-/* Whatever time it had left, and also if it would not expire. */
-static void a_removed_value_that_stays_is_one_that_has_expired(struct kunit *test)
-{
-	static const u64 ttls[] = { HASHBELT_TTL_NEVER, 1, 50000, HASHBELT_TTL_MAX_MS };
-	struct hashbelt_belt *belt = make_with_grace(test, 100 * SEC);
-	unsigned int key;
-
-	for (key = 0; key < ARRAY_SIZE(ttls); key++) {
-		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, ttls[key]), 0);
-		lives.deadlines[key] = hashbelt_now(belt);
-		KUNIT_EXPECT_EQ(test, leave_stale(belt, key, version_of(belt, key) + 1), -ESTALE);
-		KUNIT_EXPECT_TRUE(test, has(belt, key));
-		KUNIT_EXPECT_EQ(test, leave_stale(belt, key, version_of(belt, key)), 0);
-		KUNIT_EXPECT_FALSE(test, has(belt, key));
-		KUNIT_EXPECT_TRUE(test, is_stale(belt, key));
-		KUNIT_EXPECT_EQ(test, touch(belt, key, 1000), -ENOENT);
-		/* A second one finds nothing, and leaves the value. */
-		KUNIT_EXPECT_EQ(test, leave_stale(belt, key, 0), -ENOENT);
-		KUNIT_EXPECT_TRUE(test, is_stale(belt, key));
-	}
-	check_accounting(test, belt);
-	hashbelt_advance(belt, 100 * SEC - HB_GRAIN);
-	KUNIT_EXPECT_EQ(test, lives.expired, 0u);
-	for (key = 0; key < ARRAY_SIZE(ttls); key++)
-		KUNIT_EXPECT_TRUE(test, is_stale(belt, key));
-	hashbelt_advance(belt, HB_GRAIN + INTERVAL);
-	KUNIT_EXPECT_EQ(test, lives.expired, (unsigned int)ARRAY_SIZE(ttls));
-	KUNIT_EXPECT_EQ(test, lives.wrong, 0u);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 4ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REMOVES), 0ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REMOVES_REFUSED), 4ULL);
-	expect_empty(test);
-}
-
-static void a_value_that_stays_leaves_with_the_next_write(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_with_grace(test, 100 * SEC);
-	unsigned int key;
-
-	for (key = 1; key <= 4; key++)
-		put(belt, key);
-	for (key = 1; key <= 4; key++)
-		KUNIT_EXPECT_EQ(test, leave_stale(belt, key, 0), 0);
-	put(belt, 1);
-	KUNIT_EXPECT_TRUE(test, has(belt, 1));
-	KUNIT_EXPECT_EQ(test, take_out(belt, 2), -ENOENT);
-	KUNIT_EXPECT_FALSE(test, is_stale(belt, 2));
-	key = 3;
-	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), -ENOENT);
-	KUNIT_EXPECT_FALSE(test, is_stale(belt, 3));
-	hashbelt_clear(belt);
-	KUNIT_EXPECT_FALSE(test, is_stale(belt, 4));
-	check_accounting(test, belt);
-}
-
-static void a_remove_that_leaves_the_value_ends_the_fill_lease(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_with_grace(test, 100 * SEC);
-	struct hashbelt_item item = { .how = HASHBELT_IF_LEASE };
-	struct fixture *f = test->priv;
-	unsigned int key = 1;
-	u64 token;
-
-	put(belt, key);
-	KUNIT_EXPECT_EQ(test, leave_stale(belt, key, 0), 0);
-	KUNIT_ASSERT_EQ(test, fill_key(f, key, false, &token), 0);
-	/* There is no entry, but what was computed so far is old all the same. */
-	KUNIT_EXPECT_EQ(test, leave_stale(belt, key, 7), -ENOENT);
-	KUNIT_EXPECT_EQ(test, fill_key(f, key, false, &item.version), -EBUSY);
-	KUNIT_EXPECT_EQ(test, leave_stale(belt, key, 0), -ENOENT);
-	item.version = token;
-	KUNIT_EXPECT_EQ(test, put_bytes(belt, &key, sizeof(key), "", 0, &item), -ESTALE);
-	KUNIT_ASSERT_EQ(test, fill_key(f, key, false, &token), 0);
-	item.version = token;
-	KUNIT_EXPECT_EQ(test, put_bytes(belt, &key, sizeof(key), "", 0, &item), 0);
-	KUNIT_EXPECT_TRUE(test, has(belt, key));
-}
-
-static void no_value_stays_without_a_grace_time_or_where_it_would_come_back(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_with_grace(test, 0);
-
-	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, leave_stale(belt, 1, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, leave_stale(belt, 2, 0), -EINVAL);
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){
-		.grace = SEC, .handler = HASHBELT_REINSERT },
-		HASHBELT_SET_GRACE | HASHBELT_SET_HANDLER), 0);
-	KUNIT_EXPECT_EQ(test, leave_stale(belt, 1, 0), -EINVAL);
-	KUNIT_EXPECT_TRUE(test, has(belt, 1));
 }
 
 /* It had the time before the remove, and is answered as of then; its refresh comes too late. */
@@ -279,27 +148,10 @@ static void a_reader_with_an_older_time_cannot_refresh_what_was_left_stale(struc
 	entry = hb_find_stale(belt, &key, sizeof(key), then, &seen);
 	KUNIT_EXPECT_NOT_NULL(test, entry);
 	if (entry)
-		KUNIT_EXPECT_EQ(test, hb_node_move(&entry->node, then, then + TTL, false),
-				HB_GONE);
+		KUNIT_EXPECT_EQ(test, hb_node_move(&entry->node, then, then + TTL, false), HB_GONE);
 	rcu_read_unlock();
 	KUNIT_EXPECT_FALSE(test, has(belt, key));
 	KUNIT_EXPECT_TRUE(test, is_stale(belt, key));
-}
-
-static void a_fill_lease_is_granted_beside_an_old_value(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_with_grace(test, 100 * SEC);
-	struct fixture *f = test->priv;
-	u64 token;
-
-	put(belt, 1);
-	move_time_only(belt, TTL);
-	KUNIT_EXPECT_EQ(test, fill_key(f, 1, false, &token), 0);
-	KUNIT_EXPECT_EQ(test, fill_key(f, 1, false, &token), -EBUSY);
-	KUNIT_EXPECT_TRUE(test, is_stale(belt, 1));
-	put(belt, 1);
-	KUNIT_EXPECT_TRUE(test, has(belt, 1));
-	KUNIT_EXPECT_EQ(test, fill_key(f, 1, false, &token), -EAGAIN);
 }
 
 static void changing_the_grace_time_loses_no_entry(struct kunit *test)
@@ -355,17 +207,14 @@ static void the_longest_time_to_live_and_grace_time_fit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_stale(belt, 1));
 	KUNIT_EXPECT_TRUE(test, has(belt, 2));
 	KUNIT_EXPECT_EQ(test, lives.expired, 0u);
-	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .grace = 0 },
-				     HASHBELT_SET_GRACE), 0);
+	KUNIT_EXPECT_EQ(test, change(belt, GRACE, .grace = 0), 0);
 	hashbelt_advance(belt, INTERVAL);
 	KUNIT_EXPECT_EQ(test, lives.expired, 1u);
 }
 
 static void only_plain_entries_have_a_grace_time(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_PINNED, .grace = 10000 * SEC,
-	});
+	struct hashbelt_belt *belt = make(test, .policy = HASHBELT_PINNED, .grace = 10000 * SEC);
 	struct fixture *f = test->priv;
 	u64 token;
 
@@ -386,9 +235,7 @@ static void only_plain_entries_have_a_grace_time(struct kunit *test)
 /* The request stands in an earlier bucket, since it has no grace time. */
 static void an_entry_in_its_grace_time_makes_room_before_a_live_request(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.max_entries = 2, .grace = 100 * SEC,
-	});
+	struct hashbelt_belt *belt = make(test, .max_entries = 2, .grace = 100 * SEC);
 	struct fixture *f = test->priv;
 	unsigned int round;
 
@@ -404,17 +251,11 @@ static void an_entry_in_its_grace_time_makes_room_before_a_live_request(struct k
 	}
 }
 
-static struct kunit_case grace_test_cases[] = {
+static struct kunit_case grace_cases[] = {
 	KUNIT_CASE(an_old_value_stays_for_its_grace_time_and_is_a_miss_for_get),
 	KUNIT_CASE(the_handler_runs_at_most_an_interval_after_the_grace_time),
 	KUNIT_CASE(a_sealed_entry_is_not_drained_before_its_grace_time_ends),
-	KUNIT_CASE(writers_find_an_entry_in_its_grace_time_expired),
-	KUNIT_CASE(a_removed_value_that_stays_is_one_that_has_expired),
-	KUNIT_CASE(a_value_that_stays_leaves_with_the_next_write),
-	KUNIT_CASE(a_remove_that_leaves_the_value_ends_the_fill_lease),
-	KUNIT_CASE(no_value_stays_without_a_grace_time_or_where_it_would_come_back),
 	KUNIT_CASE(a_reader_with_an_older_time_cannot_refresh_what_was_left_stale),
-	KUNIT_CASE(a_fill_lease_is_granted_beside_an_old_value),
 	KUNIT_CASE(changing_the_grace_time_loses_no_entry),
 	KUNIT_CASE(the_longest_time_to_live_and_grace_time_fit),
 	KUNIT_CASE(only_plain_entries_have_a_grace_time),
@@ -422,11 +263,4 @@ static struct kunit_case grace_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite grace_suite = {
-	.name = "hashbelt_grace",
-	.init = grace_init,
-	.exit = fixture_exit,
-	.test_cases = grace_test_cases,
-};
-
-kunit_test_suites(&grace_suite);
+TEST_SUITE(grace, grace_init, fixture_exit);

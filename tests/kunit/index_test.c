@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The index: finding, resizing and scanning. */
-#include <kunit/test.h>
 #include <linux/random.h>
 #include <linux/siphash.h>
-#include <linux/slab.h>
 
 #include "belt/ground/index.h"
 #include "belt/ground/memory.h"
+#include "suite.h"
 
 #define ENTRIES	2000
 
@@ -28,21 +27,16 @@ static void index_suite_exit(struct kunit_suite *suite)
 
 static int index_init(struct kunit *test)
 {
-	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+	struct fixture *f = must_alloc(test, sizeof(*f));
 	unsigned int i;
 
-	if (!f)
-		return -ENOMEM;
 	test->priv = f;
 	f->wq = alloc_workqueue("hashbelt_index_test", WQ_UNBOUND, 0);
 	if (!f->wq)
 		return -ENOMEM;
 	for (i = 0; i < ENTRIES; i++) {
-		struct hashbelt_entry *entry = kunit_kzalloc(test, sizeof(*entry) + 8,
-							     GFP_KERNEL);
+		struct hashbelt_entry *entry = must_alloc(test, sizeof(*entry) + 8);
 
-		if (!entry)
-			return -ENOMEM;
 		entry->key_len = sizeof(i);
 		memcpy(entry->data, &i, sizeof(i));
 		/* Spread over the whole range. Each tenth entry has the hash of the one before. */
@@ -196,21 +190,6 @@ static void find_sees_inserts_and_removals_during_a_resize(struct kunit *test)
 		KUNIT_ASSERT_PTR_EQ(test, find(f, i), i % 2 ? f->entries[i] : NULL);
 }
 
-static void a_second_resize_waits_for_the_first(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-
-	insert_all(f);
-	hb_index_resize(&f->index, 6);
-	hb_index_resize(&f->index, 9);
-	KUNIT_EXPECT_EQ(test, f->index.bits, 6u);
-	while (move_one(f))
-		;
-	hb_index_resize(&f->index, 9);
-	KUNIT_EXPECT_EQ(test, f->index.bits, 9u);
-	expect_all(test, f);
-}
-
 static void resize_to(struct kunit *test, struct fixture *f, unsigned int bits)
 {
 	KUNIT_ASSERT_TRUE(test, hb_index_resize(&f->index, bits));
@@ -324,38 +303,21 @@ static void visit(struct hashbelt_entry *entry, void *arg)
 	visits->seen[i]++;
 }
 
-static void a_scan_sees_each_entry_once(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-	struct visits *visits = kunit_kzalloc(test, sizeof(*visits), GFP_KERNEL);
-	u64 place = 0;
-	unsigned int i;
-
-	KUNIT_ASSERT_NOT_NULL(test, visits);
-	insert_all(f);
-	while (place < HB_INDEX_END)
-		place = hb_index_scan(&f->index, place, visit, visits);
-	for (i = 0; i < ENTRIES; i++)
-		KUNIT_ASSERT_EQ(test, visits->seen[i], 1u);
-}
-
 static void a_scan_sees_each_entry_once_while_the_index_is_resized(struct kunit *test)
 {
 	static const unsigned int sizes[] = { 7, 4, 11, 3, 9, 5, 12 };
 	struct fixture *f = test->priv;
-	struct visits *visits = kunit_kzalloc(test, sizeof(*visits), GFP_KERNEL);
+	struct visits *visits = must_alloc(test, sizeof(*visits));
 	unsigned int i, steps = 0;
 	u64 place = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, visits);
 	insert_all(f);
 	hb_index_resize(&f->index, 10);
 	while (place < HB_INDEX_END) {
 		place = hb_index_scan(&f->index, place, visit, visits);
 		for (i = 0; i < 30; i++)
 			if (!move_one(f))
-				hb_index_resize(&f->index,
-						sizes[steps++ % ARRAY_SIZE(sizes)]);
+				hb_index_resize(&f->index, sizes[steps++ % ARRAY_SIZE(sizes)]);
 	}
 	KUNIT_EXPECT_GT(test, steps, 3u);
 	for (i = 0; i < ENTRIES; i++)
@@ -365,11 +327,10 @@ static void a_scan_sees_each_entry_once_while_the_index_is_resized(struct kunit 
 static void a_table_of_several_parts_has_each_entry_once(struct kunit *test)
 {
 	struct fixture *f = test->priv;
-	struct visits *visits = kunit_kzalloc(test, sizeof(*visits), GFP_KERNEL);
+	struct visits *visits = must_alloc(test, sizeof(*visits));
 	u64 place = 0;
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, visits);
 	insert_all(f);
 	resize_to(test, f, HB_PART_BITS + 2);
 	expect_all(test, f);
@@ -392,19 +353,6 @@ static void a_table_that_does_not_fit_leaves_no_charge(struct kunit *test)
 	hb_memory_limit(U64_MAX);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
 	KUNIT_EXPECT_EQ(test, f->index.bits, (unsigned int)HB_INDEX_BITS_MIN);
-}
-
-static void a_resize_without_memory_is_not_tried_again_at_once(struct kunit *test)
-{
-	struct fixture *f = test->priv;
-	u64 used = hb_memory_used();
-
-	hb_memory_limit(used);
-	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
-	hb_memory_limit(U64_MAX);
-	KUNIT_EXPECT_FALSE(test, hb_index_resize(&f->index, 9));
-	f->index.retry = jiffies;
-	KUNIT_EXPECT_TRUE(test, hb_index_resize(&f->index, 9));
 }
 
 static void one_task_at_a_time_allocates_a_table(struct kunit *test)
@@ -447,9 +395,8 @@ struct keys {
 
 static struct keys *keys_new(struct kunit *test)
 {
-	struct keys *keys = kunit_kzalloc(test, sizeof(*keys), GFP_KERNEL);
+	struct keys *keys = must_alloc(test, sizeof(*keys));
 
-	KUNIT_ASSERT_NOT_NULL(test, keys);
 	get_random_bytes(keys, sizeof(*keys));
 	return keys;
 }
@@ -493,24 +440,21 @@ static void keys_in_words_differ_by_each_byte(struct kunit *test)
 	}
 }
 
-static struct kunit_case index_test_cases[] = {
+static struct kunit_case index_cases[] = {
 	KUNIT_CASE(a_hash_is_that_of_the_kernel),
 	KUNIT_CASE(keys_in_words_differ_by_each_byte),
 	KUNIT_CASE(find_compares_the_whole_key),
 	KUNIT_CASE(a_table_of_several_parts_has_each_entry_once),
 	KUNIT_CASE(a_table_that_does_not_fit_leaves_no_charge),
-	KUNIT_CASE(a_resize_without_memory_is_not_tried_again_at_once),
 	KUNIT_CASE(one_task_at_a_time_allocates_a_table),
 	KUNIT_CASE(find_sees_every_entry_at_each_step_of_growing),
 	KUNIT_CASE(find_sees_every_entry_at_each_step_of_shrinking),
 	KUNIT_CASE(a_walk_from_a_replaced_table_sees_every_entry),
 	KUNIT_CASE(find_sees_inserts_and_removals_during_a_resize),
-	KUNIT_CASE(a_second_resize_waits_for_the_first),
 	KUNIT_CASE(an_enlargement_returns_why_there_is_no_table),
 	KUNIT_CASE(an_index_that_remembers_has_as_many_ghosts_as_chains),
 	KUNIT_CASE(an_index_that_remembers_has_few_ghosts_for_256_chains),
 	KUNIT_CASE(replaced_tables_are_freed),
-	KUNIT_CASE(a_scan_sees_each_entry_once),
 	KUNIT_CASE(a_scan_sees_each_entry_once_while_the_index_is_resized),
 	{}
 };
@@ -521,7 +465,7 @@ static struct kunit_suite index_suite = {
 	.suite_exit = index_suite_exit,
 	.init = index_init,
 	.exit = index_exit,
-	.test_cases = index_test_cases,
+	.test_cases = index_cases,
 };
 
 kunit_test_suites(&index_suite);

@@ -8,13 +8,12 @@
 
 static inline struct hashbelt_belt *make_pinned(struct kunit *test)
 {
-	return make(test, (struct hashbelt_config){ .policy = HASHBELT_PINNED });
+	return make(test, .policy = HASHBELT_PINNED);
 }
 
 static inline void set_policy(struct hashbelt_belt *belt, u32 policy)
 {
-	hb_set(belt, &(struct hashbelt_config){ .policy = policy },
-	       HASHBELT_SET_POLICY);
+	change(belt, POLICY, .policy = policy);
 }
 
 static inline int renew_as(struct hashbelt_belt *belt, unsigned int key, char owner, u64 ttl_ms,

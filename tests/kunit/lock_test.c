@@ -21,95 +21,6 @@ static int counted_memcmp(const void *a, const void *b, size_t len)
 #include "belt/wait/lock.c"
 #undef memcmp
 
-static void a_free_lock_is_granted_and_a_held_one_refused(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_pinned(test);
-	struct hashbelt_lock lock = { .ttl_ms = 1000 };
-
-	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 0);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
-	KUNIT_EXPECT_GT(test, lock.token, 0ULL);
-	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 1000ULL);
-	KUNIT_EXPECT_EQ(test, lock.held_ms, 0ULL);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'B'), -EBUSY);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 2, 'B'), 0);
-	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'A');
-	check_accounting(test, belt);
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'B'), 0);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_LOCKS), 3ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_LOCK_WAITS), 0ULL);
-	unlock_as(belt, 1, 'B');
-	unlock_as(belt, 2, 'B');
-	expect_empty(test);
-}
-
-static void locking_again_as_the_owner_only_extends_the_lease(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_pinned(test);
-	struct hashbelt_lock lock = { .ttl_ms = 10000 };
-	u64 token;
-
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
-	token = lock.token;
-	move_time_only(belt, 3 * SEC);
-	lock.ttl_ms = 1000;
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
-	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 7000ULL);
-	KUNIT_EXPECT_EQ(test, lock.held_ms, 3000ULL);
-	KUNIT_EXPECT_EQ(test, lock.token, token);
-	lock.ttl_ms = 20000;
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
-	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 20000ULL);
-	KUNIT_EXPECT_EQ(test, lock.token, token);
-	lock = (struct hashbelt_lock){
-		.ttl_ms = 40000, .wait_ms = HASHBELT_TTL_NEVER, .how = HASHBELT_IF_ABSENT,
-	};
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), -EALREADY);
-	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'A');
-	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 20000ULL);
-	/* One unlock ends the lock, however often it was taken. */
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), -ENOENT);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_LOCKS), 1ULL);
-	lock = (struct hashbelt_lock){
-		.wait_ms = HASHBELT_TTL_NEVER, .how = HASHBELT_IF_ABSENT,
-	};
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_LOCK_WAITS), 0ULL);
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
-	expect_empty(test);
-}
-
-static void only_the_owner_unlocks_and_renews(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_pinned(test);
-	struct hashbelt_lock lock = {};
-	u64 token;
-
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), -ENOENT);
-	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 1000, &lock), -ENOENT);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
-	token = token_of(belt, 1);
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'B'), -EACCES);
-	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'B', 1000, &lock), -EACCES);
-	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'A');
-	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
-	move_time_only(belt, 5 * SEC);
-	/* The lease starts anew at each renewal, shorter or longer. */
-	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 1000, &lock), 0);
-	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 1000ULL);
-	KUNIT_EXPECT_EQ(test, lock.held_ms, 5000ULL);
-	KUNIT_EXPECT_EQ(test, lock.token, token);
-	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 0, &lock), 0);
-	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
-	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 1000, &lock), 0);
-	move_time_only(belt, SEC);
-	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 1000, &lock), -ENOENT);
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), -ENOENT);
-	expect_empty(test);
-}
-
 static void a_renewal_for_at_least_a_time_shortens_no_lease(struct kunit *test)
 {
 	static const struct {
@@ -129,36 +40,14 @@ static void a_renewal_for_at_least_a_time_shortens_no_lease(struct kunit *test)
 					       &lock), 0);
 		KUNIT_EXPECT_EQ(test, lock.ttl_ms, renewals[i].left);
 	}
-	hb_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
+	change(belt, TTL, .ttl = 2 * SEC);
 	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', HASHBELT_AT_LEAST | 1500, &lock), 0);
 	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
 }
 
-static void a_lease_is_at_most_the_belts_time_to_live(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_pinned(test);
-	struct hashbelt_lock lock = { .ttl_ms = 240001 };
-
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), -EDOM);
-	lock.ttl_ms = HASHBELT_TTL_NEVER;
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), -EDOM);
-	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 0);
-	lock.ttl_ms = 0;
-	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A', &lock), 0);
-	KUNIT_EXPECT_EQ(test, lock.ttl_ms, 240000ULL);
-	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 240000, &lock), 0);
-	KUNIT_EXPECT_EQ(test, renew_as(belt, 1, 'A', 240001, &lock), -EDOM);
-	move_time_only(belt, TTL - HB_GRAIN);
-	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 'A');
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'B'), -EBUSY);
-	move_time_only(belt, HB_GRAIN);
-	KUNIT_EXPECT_EQ(test, owner_of(belt, 1, &lock), 0);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'B'), 0);
-}
-
 static void a_belt_that_may_evict_grants_no_lock(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make(test);
 
 	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), -EOPNOTSUPP);
 	set_policy(belt, HASHBELT_PINNED | HASHBELT_EVICT);
@@ -187,8 +76,7 @@ static void release_and_list_cost_in_proportion_to_the_owners_locks(struct kunit
 	unsigned int key;
 
 	for (key = 0; key < LOCKS; key++)
-		KUNIT_ASSERT_EQ(test, lock_plainly(belt, key, key % (LOCKS / OWN) ? 'A' : 'B'),
-				0);
+		KUNIT_ASSERT_EQ(test, lock_plainly(belt, key, key % (LOCKS / OWN) ? 'A' : 'B'), 0);
 	comparisons = 0;
 	list_all(test, 'B', &count);
 	KUNIT_EXPECT_EQ(test, count, (u64)OWN);
@@ -211,8 +99,7 @@ static void release_and_list_cost_in_proportion_to_the_owners_locks(struct kunit
 	expect_empty(test);
 }
 
-static int lock_long(struct hashbelt_belt *belt, unsigned int key, const char *owner,
-		     u32 owner_len)
+static int lock_long(struct hashbelt_belt *belt, unsigned int key, const char *owner, u32 owner_len)
 {
 	struct hashbelt_lock lock = { .key_len = sizeof(key), .owner_len = owner_len };
 
@@ -287,9 +174,7 @@ static void a_list_into_too_small_a_buffer_returns_the_size_it_needs(struct kuni
 
 static void a_lock_counts_as_an_entry_under_the_limits(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_PINNED, .max_entries = 3,
-	});
+	struct hashbelt_belt *belt = make(test, .policy = HASHBELT_PINNED, .max_entries = 3);
 
 	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
 	KUNIT_EXPECT_EQ(test, lock_as(belt, NULL, 1, 'A',
@@ -314,12 +199,8 @@ static void a_lock_counts_as_an_entry_under_the_limits(struct kunit *test)
 	expect_empty(test);
 }
 
-static struct kunit_case lock_test_cases[] = {
-	KUNIT_CASE(a_free_lock_is_granted_and_a_held_one_refused),
-	KUNIT_CASE(locking_again_as_the_owner_only_extends_the_lease),
-	KUNIT_CASE(only_the_owner_unlocks_and_renews),
+static struct kunit_case lock_cases[] = {
 	KUNIT_CASE(a_renewal_for_at_least_a_time_shortens_no_lease),
-	KUNIT_CASE(a_lease_is_at_most_the_belts_time_to_live),
 	KUNIT_CASE(a_belt_that_may_evict_grants_no_lock),
 	KUNIT_CASE(release_and_list_cost_in_proportion_to_the_owners_locks),
 	KUNIT_CASE(owners_are_compared_by_all_their_bytes),
@@ -328,11 +209,4 @@ static struct kunit_case lock_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite lock_suite = {
-	.name = "hashbelt_lock",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = lock_test_cases,
-};
-
-kunit_test_suites(&lock_suite);
+TEST_SUITE(lock, fixture_init, fixture_exit);

@@ -226,9 +226,6 @@ static struct kunit_case node_cases[] = {
 	{}
 };
 
-static struct kunit_suite node_suite = {
-	.name = "hashbelt_node",
-	.test_cases = node_cases,
-};
+static struct kunit_suite node_suite = { .name = "hashbelt_node", .test_cases = node_cases };
 
 kunit_test_suites(&node_suite);

@@ -12,33 +12,27 @@ static struct hashbelt_belt *make_overwriting(struct kunit *test)
 {
 	struct fixture *f = test->priv;
 
-	f->belt = still_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .event = record_event, .arg = f, .overwrites = true,
-	});
+	f->belt = still_belt(test, .handler = HASHBELT_NOTIFY, .event = record_event, .arg = f,
+			     .overwrites = true);
 	return f->belt;
 }
 
 static void set_policy(struct kunit *test, struct hashbelt_belt *belt, u32 policy)
 {
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .policy = policy },
-				     HASHBELT_SET_POLICY), 0);
+	KUNIT_ASSERT_EQ(test, change(belt, POLICY, .policy = policy), 0);
 }
 
 /* Puts @value under the key 1, and frees an entry that is not needed. Return: that of hb_put(). */
 static int put_in_mode(struct hashbelt_belt *belt, const void *value, u32 value_len,
 		       struct hashbelt_item *item, enum hb_put_mode mode)
 {
-	const unsigned int key = 1;
-	struct hashbelt_entry *entry;
+	struct hashbelt_entry *entry = new_entry(belt, NULL, 1, value_len);
 	int err;
 
-	entry = hashbelt_entry_alloc(belt, NULL, sizeof(key), value_len);
-	if (IS_ERR(entry))
-		return PTR_ERR(entry);
-	memcpy(entry->data, &key, sizeof(key));
+	if (!entry)
+		return -ENOMEM;
 	memcpy(hashbelt_entry_value(entry), value, value_len);
 	entry->flags = item->flags;
-	hb_entry_hash(belt, entry);
 	err = hb_put(belt, entry, item, mode);
 	if (err == HB_PUT_COPIED || mode == HB_PUT_COPY)
 		hashbelt_entry_put(belt, entry);
@@ -83,8 +77,7 @@ static void a_value_of_the_same_length_is_copied_into_the_entry(struct kunit *te
 	used = hb_memory_used();
 	entry = see(belt, &first);
 	KUNIT_ASSERT_NOT_NULL(test, entry);
-	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_ENTRY),
-			HB_PUT_COPIED);
+	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_ENTRY), HB_PUT_COPIED);
 	KUNIT_EXPECT_PTR_EQ(test, see(belt, &second), entry);
 	KUNIT_EXPECT_TRUE(test, has_value(entry, "another", 7));
 	KUNIT_EXPECT_EQ(test, entry->flags, 7u);
@@ -146,9 +139,8 @@ static void an_entry_is_replaced_by_a_value_of_another_length(struct kunit *test
 static void an_entry_is_replaced_by_a_large_value(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_overwriting(test);
-	char *text = kunit_kzalloc(test, HB_FINE_MAX + 1, GFP_KERNEL);
+	char *text = must_alloc(test, HB_FINE_MAX + 1);
 
-	KUNIT_ASSERT_NOT_NULL(test, text);
 	memset(text, 'x', HB_FINE_MAX);
 	put_text(belt, text, 0);
 	expect_replaced(test, belt, text);
@@ -174,9 +166,9 @@ static void an_entry_whose_replacement_is_reported_is_replaced(struct kunit *tes
 {
 	struct hashbelt_belt *belt = make_overwriting(test);
 	struct fixture *f = test->priv;
-	struct hashbelt_config config = { .reasons = HASHBELT_REPORT(HASHBELT_REPLACED) };
 
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_REASONS), 0);
+	KUNIT_ASSERT_EQ(test, change(belt, REASONS,
+				     .reasons = HASHBELT_REPORT(HASHBELT_REPLACED)), 0);
 	put_text(belt, "a value", 0);
 	expect_replaced(test, belt, "another");
 	hashbelt_advance(belt, 0);
@@ -253,14 +245,13 @@ static void a_reader_that_touches_a_value_that_was_overwritten_looks_again(struc
 
 static void a_reader_of_a_stale_value_that_was_overwritten_looks_again(struct kunit *test)
 {
-	struct hashbelt_config config = { .grace = 100 * SEC };
 	struct hashbelt_belt *belt = make_overwriting(test);
 	struct hashbelt_item item = {};
 	struct hashbelt_entry *entry;
 	struct hb_seen seen;
 	u64 now;
 
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_GRACE), 0);
+	KUNIT_ASSERT_EQ(test, change(belt, GRACE, .grace = 100 * SEC), 0);
 	put_text(belt, "a value", 0);
 	put_text(belt, "another", 0);
 	entry = see(belt, &seen);
@@ -271,39 +262,6 @@ static void a_reader_of_a_stale_value_that_was_overwritten_looks_again(struct ku
 	seen.version--;
 	KUNIT_EXPECT_FALSE(test, hb_hit_stale(belt, entry, &item, now, seen));
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_STALE), 1ULL);
-}
-
-static void an_overwritten_entry_expires_at_its_new_deadline(struct kunit *test)
-{
-	static const u64 ttl_ms[] = { 1000, 500000, 60000, 0 };
-	struct hashbelt_belt *belt = make_overwriting(test);
-	struct fixture *f = test->priv;
-	u64 left;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(ttl_ms); i++) {
-		KUNIT_EXPECT_EQ(test, put_text(belt, "a value", 300000), 0);
-		KUNIT_EXPECT_EQ(test, put_text(belt, "another", ttl_ms[i]), 1);
-		left = ttl_ms[i] ? ttl_ms[i] * MS : TTL;
-		hashbelt_advance(belt, left - HB_GRAIN);
-		KUNIT_EXPECT_TRUE(test, has(belt, 1));
-		hashbelt_advance(belt, HB_GRAIN);
-		KUNIT_EXPECT_FALSE(test, has(belt, 1));
-		hashbelt_advance(belt, 2 * INTERVAL);
-		KUNIT_EXPECT_EQ(test, f->expired_of[1], i + 1);
-	}
-}
-
-static void an_overwritten_entry_may_keep_its_deadline(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_overwriting(test);
-
-	put_text(belt, "a value", 30000);
-	hashbelt_advance(belt, SEC);
-	KUNIT_EXPECT_EQ(test, put_text(belt, "another", HASHBELT_TTL_KEEP), 1);
-	KUNIT_EXPECT_EQ(test, left_of(belt, 1), 29000ULL);
-	hashbelt_advance(belt, 29 * SEC);
-	KUNIT_EXPECT_FALSE(test, has(belt, 1));
 }
 
 static void a_copy_never_goes_into_the_belt(struct kunit *test)
@@ -326,42 +284,8 @@ static void a_copy_never_goes_into_the_belt(struct kunit *test)
 	item = (struct hashbelt_item){ .ttl_ms = HASHBELT_TTL_KEEP - 1 };
 	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_COPY), -EINVAL);
 	item = (struct hashbelt_item){};
-	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_COPY),
-			HB_PUT_COPIED);
+	KUNIT_EXPECT_EQ(test, put_in_mode(belt, "another", 7, &item, HB_PUT_COPY), HB_PUT_COPIED);
 	KUNIT_EXPECT_EQ(test, item.version, version_of(belt, 1));
-}
-
-static void a_clear_after_an_overwriting_put_clears(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_overwriting(test);
-
-	put_text(belt, "a value", 0);
-	hashbelt_clear(belt);
-	KUNIT_EXPECT_FALSE(test, has(belt, 1));
-	KUNIT_EXPECT_EQ(test, put_text(belt, "another", 0), 0);
-	KUNIT_EXPECT_EQ(test, put_text(belt, "a third", 0), 1);
-	KUNIT_EXPECT_TRUE(test, has(belt, 1));
-	hashbelt_clear(belt);
-	KUNIT_EXPECT_FALSE(test, has(belt, 1));
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 0ULL);
-}
-
-static void a_full_belt_takes_values_that_overwrite(struct kunit *test)
-{
-	struct hashbelt_config config = { .max_entries = 1 };
-	struct hashbelt_belt *belt = make_overwriting(test);
-	struct hashbelt_info info;
-	unsigned int i;
-
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_MAX_ENTRIES), 0);
-	KUNIT_EXPECT_EQ(test, put_text(belt, "a value", 0), 0);
-	KUNIT_EXPECT_EQ(test, put(belt, 2), -ENOSPC);
-	for (i = 0; i < 3; i++)
-		KUNIT_EXPECT_EQ(test, put_text(belt, "another", 0), 1);
-	info = info_of(belt);
-	KUNIT_EXPECT_EQ(test, info.entries, 1ULL);
-	take_out(belt, 1);
-	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
 }
 
 /* A sum is copied from the stack, where there is no room for a long key. */
@@ -389,20 +313,9 @@ static struct kunit_case overwrite_cases[] = {
 	KUNIT_CASE(a_get_refreshes_no_value_that_it_has_not_seen),
 	KUNIT_CASE(a_reader_that_touches_a_value_that_was_overwritten_looks_again),
 	KUNIT_CASE(a_reader_of_a_stale_value_that_was_overwritten_looks_again),
-	KUNIT_CASE(an_overwritten_entry_expires_at_its_new_deadline),
-	KUNIT_CASE(an_overwritten_entry_may_keep_its_deadline),
 	KUNIT_CASE(a_copy_never_goes_into_the_belt),
-	KUNIT_CASE(a_clear_after_an_overwriting_put_clears),
-	KUNIT_CASE(a_full_belt_takes_values_that_overwrite),
 	KUNIT_CASE(an_addition_takes_the_longest_key),
 	{}
 };
 
-static struct kunit_suite overwrite_suite = {
-	.name = "hashbelt_overwrite",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = overwrite_cases,
-};
-
-kunit_test_suites(&overwrite_suite);
+TEST_SUITE(overwrite, fixture_init, fixture_exit);

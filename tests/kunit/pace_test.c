@@ -106,10 +106,8 @@ static void no_worker_gives_way_while_memory_is_short(struct kunit *test)
 static struct hashbelt_belt *make_due(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_recording(test, 0, 0);
-	unsigned int i;
 
-	for (i = 0; i < ENTRIES; i++)
-		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	put_many(test, belt, 0, ENTRIES);
 	flush_work(&belt->work);
 	move_time_only(belt, 300 * SEC);
 	return belt;
@@ -157,14 +155,11 @@ static void pauses_of_other_belts_are_no_work(struct kunit *test)
 {
 	struct hb_account *account = make_account(test);
 	struct hashbelt_belt *belts[2];
-	unsigned int i, n;
+	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		belts[i] = still_belt(test, (struct hashbelt_config){
-			.account = account, .handler = HASHBELT_NOTIFY,
-		});
-		for (n = 0; n < ENTRIES; n++)
-			KUNIT_ASSERT_EQ(test, put(belts[i], n), 0);
+		belts[i] = still_belt(test, .account = account, .handler = HASHBELT_NOTIFY);
+		put_many(test, belts[i], 0, ENTRIES);
 		flush_work(&belts[i]->work);
 		move_time_only(belts[i], 300 * SEC);
 	}
@@ -180,8 +175,7 @@ static void pauses_of_other_belts_are_no_work(struct kunit *test)
 	crowded = false;
 	for (i = 0; i < 2; i++)
 		hashbelt_destroy(belts[i]);
-	flush_account(account);
-	hb_account_put(account);
+	end_account(account);
 }
 
 /* Else locks and requests of later shards would wait until the first has drained its entries. */
@@ -189,9 +183,8 @@ static void steps_that_give_way_come_to_all_shards(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_due(test);
 	unsigned int shards = 1 << belt->shard_bits, i;
-	u64 *counts = kunit_kcalloc(test, shards, sizeof(*counts), GFP_KERNEL);
+	u64 *counts = must_alloc(test, shards * sizeof(*counts));
 
-	KUNIT_ASSERT_NOT_NULL(test, counts);
 	for (i = 0; i < shards; i++)
 		counts[i] = belt->shards[i].count;
 	crowded = true;
@@ -213,8 +206,7 @@ static void a_flush_does_not_wait_for_limbo_that_gives_way(struct kunit *test)
 	u64 empty = hb_memory_used();
 	unsigned int i;
 
-	for (i = 0; i < 100; i++)
-		KUNIT_ASSERT_EQ(test, put(belt, i), 0);
+	put_many(test, belt, 0, 100);
 	flush_work(&belt->work);
 	crowded = true;
 	hb_pace_begin(&belt->pace);
@@ -252,7 +244,7 @@ static void pace_exit(struct kunit *test)
 	fixture_exit(test);
 }
 
-static struct kunit_case pace_test_cases[] = {
+static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(workers_give_way_while_much_is_to_do),
 	KUNIT_CASE(a_worker_works_for_a_quarter_of_a_pause_before_the_next),
 	KUNIT_CASE(no_worker_gives_way_while_memory_is_short),
@@ -265,11 +257,4 @@ static struct kunit_case pace_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite pace_suite = {
-	.name = "hashbelt_pace",
-	.init = pace_init,
-	.exit = pace_exit,
-	.test_cases = pace_test_cases,
-};
-
-kunit_test_suites(&pace_suite);
+TEST_SUITE(pace, pace_init, pace_exit);

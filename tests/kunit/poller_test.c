@@ -5,28 +5,18 @@
 #include "belt.h"
 #include "belt/ground/poller.h"
 
-/**
- * struct task - a task that polls
- * @entry:	in the wait queue of its file
- * @wakeups:	how often it was woken
- */
+/* A task that polls. */
 struct task {
-	wait_queue_entry_t entry;
-	unsigned int wakeups;
+	wait_queue_entry_t entry;	/* in the wait queue of its file */
+	unsigned int wakeups;		/* how often it was woken */
 };
 
-/**
- * struct polled - a file that two tasks poll, and a belt's descriptors
- * @pollers:	those of the belt
- * @poller:	the descriptor of the file
- * @wait:	of the file
- * @tasks:	the tasks
- */
+/* A file that two tasks poll, and a belt's descriptors. */
 struct polled {
-	struct hb_pollers pollers;
-	struct hb_poller poller;
-	wait_queue_head_t wait;
-	struct task tasks[2];
+	struct hb_pollers pollers;	/* those of the belt */
+	struct hb_poller poller;	/* the descriptor of the file */
+	wait_queue_head_t wait;		/* of the file */
+	struct task tasks[2];		/* the tasks */
 };
 
 static int count_wakeup(wait_queue_entry_t *entry, unsigned int mode, int flags, void *key)
@@ -39,10 +29,9 @@ static int count_wakeup(wait_queue_entry_t *entry, unsigned int mode, int flags,
 
 static struct polled *polled_by(struct kunit *test, bool exclusive)
 {
-	struct polled *polled = kunit_kzalloc(test, sizeof(*polled), GFP_KERNEL);
+	struct polled *polled = must_alloc(test, sizeof(*polled));
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, polled);
 	hb_pollers_init(&polled->pollers, system_unbound_wq);
 	init_waitqueue_head(&polled->wait);
 	for (i = 0; i < ARRAY_SIZE(polled->tasks); i++) {
@@ -169,7 +158,7 @@ static void a_completion_notifies_its_descriptor_alone(struct kunit *test)
 	hb_poller_close(&other->poller);
 }
 
-static struct kunit_case poller_test_cases[] = {
+static struct kunit_case poller_cases[] = {
 	KUNIT_CASE(a_descriptor_is_notified_at_most_twice_without_another_poll),
 	KUNIT_CASE(the_second_event_without_a_poll_wakes_all_exclusive_tasks),
 	KUNIT_CASE(the_end_of_the_belt_wakes_all_exclusive_tasks),
@@ -179,9 +168,6 @@ static struct kunit_case poller_test_cases[] = {
 	{}
 };
 
-static struct kunit_suite poller_suite = {
-	.name = "hashbelt_poller",
-	.test_cases = poller_test_cases,
-};
+static struct kunit_suite poller_suite = { .name = "hashbelt_poller", .test_cases = poller_cases };
 
 kunit_test_suites(&poller_suite);

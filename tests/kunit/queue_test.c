@@ -6,14 +6,12 @@
 
 static struct hashbelt_belt *make_notifying(struct kunit *test, u32 reasons)
 {
-	return one_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .reasons = reasons,
-	});
+	return one_belt(test, .handler = HASHBELT_NOTIFY, .reasons = reasons);
 }
 
 static struct hashbelt_belt *make_reinserting(struct kunit *test)
 {
-	return one_belt(test, (struct hashbelt_config){ .handler = HASHBELT_REINSERT });
+	return one_belt(test, .handler = HASHBELT_REINSERT);
 }
 
 /* Takes one event and settles it. The reason in the record is 0 if there is none. */
@@ -62,8 +60,7 @@ static void the_event_of_an_expired_entry_takes_no_further_memory(struct kunit *
 	unsigned int i, key;
 	u64 used;
 
-	for (i = 0; i < 100; i++)
-		put(belt, i);
+	put_many(test, belt, 0, 100);
 	wait_for_resize(belt);
 	used = hb_memory_used();
 	hashbelt_advance(belt, 300 * SEC);
@@ -78,47 +75,6 @@ static void the_event_of_an_expired_entry_takes_no_further_memory(struct kunit *
 	KUNIT_EXPECT_LE(test, hb_memory_used(), used - 100 * 80);
 }
 
-static void an_event_record_describes_the_entry(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_notifying(test, 0);
-	struct hashbelt_item item = { .flags = 77, .ttl_ms = 1000 };
-	u64 now = hashbelt_now(belt);
-	struct hashbelt_event event;
-	unsigned int key = 5;
-
-	put_bytes(belt, &key, sizeof(key), "value", 5, &item);
-	hashbelt_advance(belt, 100 * SEC);
-	event = take(belt, &key);
-	KUNIT_EXPECT_EQ(test, event.size, 80u);
-	KUNIT_EXPECT_EQ(test, event.reason, (u32)HASHBELT_EXPIRED);
-	KUNIT_EXPECT_EQ(test, event.sequence, 1ULL);
-	KUNIT_EXPECT_EQ(test, event.lost, 0ULL);
-	KUNIT_EXPECT_EQ(test, event.deadline_ns, now + SEC);
-	KUNIT_EXPECT_EQ(test, event.handed_ns, now + 100 * SEC);
-	KUNIT_EXPECT_EQ(test, event.version, item.version);
-	KUNIT_EXPECT_EQ(test, event.flags, 77u);
-	KUNIT_EXPECT_EQ(test, event.key_len, 4u);
-	KUNIT_EXPECT_EQ(test, event.value_len, 5u);
-	put_ttl(belt, 6, HASHBELT_TTL_NEVER);
-	key = 6;
-	hashbelt_expire(belt, &key, sizeof(key));
-	KUNIT_EXPECT_EQ(test, take(belt, &key).deadline_ns, HASHBELT_TTL_NEVER);
-}
-
-/* A reader that misses seals the deadline; the event has the original one. */
-static void the_event_of_a_sealed_entry_has_its_deadline(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_notifying(test, 0);
-	u64 now = hashbelt_now(belt);
-	unsigned int key;
-
-	put(belt, 1);
-	move_time_only(belt, 240 * SEC);
-	KUNIT_EXPECT_FALSE(test, has(belt, 1));
-	hashbelt_advance(belt, 60 * SEC);
-	KUNIT_EXPECT_EQ(test, take(belt, &key).deadline_ns, now + 240 * SEC);
-}
-
 /* The set and the push each drop a bounded number of events; the worker drops the rest. */
 static void a_queue_over_its_limit_is_trimmed_in_batches(struct kunit *test)
 {
@@ -126,17 +82,15 @@ static void a_queue_over_its_limit_is_trimmed_in_batches(struct kunit *test)
 	u64 most = HB_BATCH << belt->shard_bits, queued;
 	unsigned int key, more;
 
-	for (key = 0; key < 3000; key++)
-		put(belt, key);
+	put_many(test, belt, 0, 3000);
 	hashbelt_advance(belt, 300 * SEC);
 	wait_for_resize(belt);
 	/* Keep the worker out. A change of settings makes one step by itself. */
 	atomic_inc(&belt->movers);
-	hb_set(belt, &(struct hashbelt_config){ .max_events = 10 },
-	       HASHBELT_SET_MAX_EVENTS);
+	change(belt, MAX_EVENTS, .max_events = 10);
 	mutex_lock(&belt->round_lock);
 	put(belt, 1);
-	hashbelt_expire(belt, &(unsigned int){ 1 }, sizeof(key));
+	expire(belt, 1);
 	queued = belt->queue.waiting.count;
 	KUNIT_EXPECT_EQ(test, queued, 3001 - most - HB_BATCH);
 	do {
@@ -158,12 +112,10 @@ static void returned_events_are_trimmed_to_the_limit(struct kunit *test)
 	unsigned int key;
 	u64 lost;
 
-	for (key = 0; key < 1000; key++)
-		put(belt, key);
+	put_many(test, belt, 0, 1000);
 	hashbelt_advance(belt, 300 * SEC);
 	KUNIT_ASSERT_EQ(test, hb_take_events(belt, &events, SIZE_MAX, 1000, true, &lost), 0);
-	hb_set(belt, &(struct hashbelt_config){ .max_events = 10 },
-	       HASHBELT_SET_MAX_EVENTS);
+	change(belt, MAX_EVENTS, .max_events = 10);
 	wait_for_resize(belt);
 	hb_return_events(belt, &events, true, 0, true);
 	wait_for_resize(belt);
@@ -181,8 +133,7 @@ static void a_large_event_drops_a_batch_and_the_next_one_is_lost(struct kunit *t
 	u64 queued, lost;
 
 	KUNIT_ASSERT_NOT_NULL(test, value);
-	hb_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
-	       HASHBELT_SET_MAX_BYTES);
+	change(belt, MAX_BYTES, .max_bytes = 300000);
 	/* Events of replaced entries are not charged to the belt, so these fill the queue alone. */
 	for (key = 0; key < 5000; key++)
 		put(belt, 1);
@@ -215,8 +166,7 @@ static void an_event_that_is_lost_at_a_full_queue_gives_back_its_charge(struct k
 	unsigned int key, i;
 
 	KUNIT_ASSERT_NOT_NULL(test, value);
-	hb_set(belt, &(struct hashbelt_config){ .max_bytes = 300000 },
-	       HASHBELT_SET_MAX_BYTES);
+	change(belt, MAX_BYTES, .max_bytes = 300000);
 	for (key = 0; key < 5000; key++)
 		put(belt, 1);
 	wait_for_resize(belt);
@@ -226,7 +176,7 @@ static void an_event_that_is_lost_at_a_full_queue_gives_back_its_charge(struct k
 		KUNIT_EXPECT_EQ(test, put_bytes(belt, &key, sizeof(key), value, 30000,
 						&(struct hashbelt_item){}), 0);
 		if (i % 2)
-			hashbelt_expire(belt, &key, sizeof(key));
+			expire(belt, key);
 		else
 			take_out(belt, key);
 	}
@@ -239,107 +189,15 @@ static void an_event_that_is_lost_at_a_full_queue_gives_back_its_charge(struct k
 	kvfree(value);
 }
 
-static void event_numbers_have_no_gaps_where_no_event_is_lost(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
-	unsigned int key, i;
-
-	for (key = 0; key < 500; key++) {
-		put_ttl(belt, key, 1000 * (1 + key % 200));
-		if (key % 5 == 0)
-			take_out(belt, key);
-		if (key % 5 == 1)
-			put(belt, key);
-	}
-	hashbelt_advance(belt, 1000 * SEC);
-	for (i = 1; i <= 600; i++)
-		KUNIT_ASSERT_EQ(test, take(belt, &key).sequence, (u64)i);
-	expect_none(test);
-}
-
-static void a_belt_reports_the_chosen_reasons_and_no_other(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_notifying(test, 0);
-	enum hashbelt_reason reason;
-	unsigned int key = 1;
-
-	for (reason = HASHBELT_EXPIRED; reason <= HASHBELT_PRESSURE; reason++) {
-		struct hashbelt_config config = {
-			.reasons = HASHBELT_REPORT(reason),
-			.policy = HASHBELT_EVICT, .max_entries = 2,
-		};
-
-		hb_set(belt, &config, HASHBELT_SET_REASONS | HASHBELT_SET_POLICY |
-		       HASHBELT_SET_MAX_ENTRIES);
-		put_ttl(belt, 2, 1000);
-		put(belt, key);				/* 1 */
-		put(belt, key);				/* 1 is replaced */
-		put(belt, 3);				/* 2 is evicted */
-		take_out(belt, key);			/* 1 is removed */
-		config.max_entries = 0;
-		hb_set(belt, &config, HASHBELT_SET_MAX_ENTRIES);
-		hashbelt_advance(belt, 300 * SEC);	/* 3 expires */
-		put(belt, 4);
-		hb_evict(belt, HASHBELT_PRESSURE, 1);
-		put(belt, 5);
-		hashbelt_clear(belt);
-		flush_work(&belt->work);
-		switch (reason) {
-		case HASHBELT_EXPIRED:
-			expect(test, 3, reason);
-			break;
-		case HASHBELT_EVICTED:
-			expect(test, 2, reason);
-			break;
-		case HASHBELT_REPLACED:
-		case HASHBELT_REMOVED:
-			expect(test, 1, reason);
-			break;
-		case HASHBELT_PRESSURE:
-			expect(test, 4, reason);
-			break;
-		case HASHBELT_CLEARED:
-			expect(test, 5, reason);
-			break;
-		case HASHBELT_RELEASED:	/* client_test.c has this reason */
-			break;
-		}
-		expect_none(test);
-	}
-}
-
-static void events_of_a_key_are_read_in_order(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_notifying(test, HASHBELT_REPORT_ALL);
-
-	put(belt, 1);
-	move_time_only(belt, 300 * SEC);
-	put(belt, 1);			/* the first life expired before this put */
-	put(belt, 1);
-	take_out(belt, 1);
-	put(belt, 1);
-	hashbelt_clear(belt);
-	put(belt, 1);			/* the last life was cleared before this put */
-	hashbelt_advance(belt, 300 * SEC);
-	expect(test, 1, HASHBELT_EXPIRED);
-	expect(test, 1, HASHBELT_REPLACED);
-	expect(test, 1, HASHBELT_REMOVED);
-	expect(test, 1, HASHBELT_CLEARED);
-	expect(test, 1, HASHBELT_EXPIRED);
-	expect_none(test);
-}
-
 static void a_full_queue_drops_the_oldest_events_and_counts_them(struct kunit *test)
 {
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .max_events = 10,
-	});
+	struct hashbelt_belt *belt = one_belt(test, .handler = HASHBELT_NOTIFY, .max_events = 10);
 	struct hashbelt_event event;
 	unsigned int key;
 
 	for (key = 0; key < 25; key++) {
 		put(belt, key);
-		hashbelt_expire(belt, &key, sizeof(key));
+		expire(belt, key);
 	}
 	flush_work(&belt->work);
 	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 10ULL);
@@ -352,30 +210,6 @@ static void a_full_queue_drops_the_oldest_events_and_counts_them(struct kunit *t
 	event = take(belt, &key);
 	KUNIT_EXPECT_EQ(test, event.lost, 0ULL);
 	KUNIT_EXPECT_EQ(test, event.sequence, 17ULL);
-}
-
-static void returned_events_are_read_first_and_in_order(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_notifying(test, 0);
-	struct hb_fifo held = {};
-	unsigned int key;
-	u64 lost;
-
-	for (key = 1; key <= 6; key++) {
-		put(belt, key);
-		hashbelt_expire(belt, &key, sizeof(key));
-	}
-	KUNIT_ASSERT_EQ(test, hb_take_events(belt, &held, SIZE_MAX, 4, true, &lost), 0);
-	KUNIT_EXPECT_EQ(test, info_of(belt).queued, 2ULL);
-	KUNIT_EXPECT_EQ(test, info_of(belt).in_flight, 4ULL);
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 6ULL);
-	hb_return_events(belt, &held, true, 0, true);
-	KUNIT_EXPECT_EQ(test, info_of(belt).in_flight, 0ULL);
-	for (key = 1; key <= 6; key++)
-		expect(test, key, HASHBELT_EXPIRED);
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 0ULL);
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 0ULL);
-	KUNIT_EXPECT_EQ(test, info_of(belt).queued_bytes, 0ULL);
 }
 
 /* Returned in batches of 64, the last events first. */
@@ -393,7 +227,7 @@ static void any_number_of_returned_events_is_read_in_order(struct kunit *test)
 		held = (struct hb_fifo){};
 		for (key = 0; key < counts[i / 2] + 70; key++) {
 			put(belt, key);
-			hashbelt_expire(belt, &key, sizeof(key));
+			expire(belt, key);
 		}
 		KUNIT_ASSERT_EQ(test, hb_take_events(belt, &held, SIZE_MAX, counts[i / 2],
 						     held_too, &lost), 0);
@@ -420,7 +254,7 @@ static void a_read_takes_the_whole_events_that_fit(struct kunit *test)
 
 	for (key = 1; key <= 3; key++) {
 		put(belt, key);		/* 64 + 4 + 4 bytes */
-		hashbelt_expire(belt, &key, sizeof(key));
+		expire(belt, key);
 	}
 	KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, 71, 9, false, &lost), -EMSGSIZE);
 	KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, 215, 9, false, &lost), 0);
@@ -428,50 +262,6 @@ static void a_read_takes_the_whole_events_that_fit(struct kunit *test)
 	hb_settle_events(belt, &events, false);
 	expect(test, 3, HASHBELT_EXPIRED);
 	KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, 1000, 9, false, &lost), -EAGAIN);
-}
-
-static void a_reinserted_entry_is_reported_and_stays(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_reinserting(test);
-	u64 version, round;
-
-	put_ttl(belt, 1, 1000);
-	version = version_of(belt, 1);
-	hashbelt_advance(belt, 61 * SEC);
-	for (round = 1; round <= 5; round++) {
-		KUNIT_EXPECT_EQ(test, version_of(belt, 1), version);
-		KUNIT_EXPECT_EQ(test, left_of(belt, 1), 240000ULL);
-		KUNIT_EXPECT_EQ(test, info_of(belt).queued, round);
-		hashbelt_advance(belt, 300 * SEC);
-	}
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REINSERTED), 6ULL);
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
-	for (round = 1; round <= 6; round++)
-		expect(test, 1, HASHBELT_EXPIRED);
-	expect_none(test);
-	KUNIT_EXPECT_TRUE(test, has(belt, 1));
-}
-
-static void a_writer_finds_an_expired_entry_reinserted(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_reinserting(test);
-	unsigned int key;
-
-	for (key = 1; key <= 3; key++)
-		put(belt, key);
-	move_time_only(belt, 240 * SEC);
-	KUNIT_EXPECT_FALSE(test, has(belt, 1));
-	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_PUTS_REPLACED), 1ULL);
-	KUNIT_EXPECT_EQ(test, take_out(belt, 2), 0);
-	key = 3;
-	KUNIT_EXPECT_EQ(test, hashbelt_expire(belt, &key, sizeof(key)), 0);
-	KUNIT_EXPECT_TRUE(test, has(belt, 3));
-	expect(test, 1, HASHBELT_EXPIRED);
-	expect(test, 2, HASHBELT_EXPIRED);
-	expect(test, 3, HASHBELT_EXPIRED);	/* at its deadline */
-	expect(test, 3, HASHBELT_EXPIRED);	/* by hashbelt_expire() */
-	expect_none(test);
 }
 
 static void the_event_of_a_reinserted_entry_outlives_the_entry(struct kunit *test)
@@ -490,32 +280,17 @@ static void the_event_of_a_reinserted_entry_outlives_the_entry(struct kunit *tes
 	/* The queued events are freed with the belt. */
 }
 
-static struct kunit_case event_test_cases[] = {
+static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(the_event_of_an_expired_entry_takes_no_further_memory),
-	KUNIT_CASE(an_event_record_describes_the_entry),
-	KUNIT_CASE(the_event_of_a_sealed_entry_has_its_deadline),
 	KUNIT_CASE(a_queue_over_its_limit_is_trimmed_in_batches),
 	KUNIT_CASE(returned_events_are_trimmed_to_the_limit),
 	KUNIT_CASE(a_large_event_drops_a_batch_and_the_next_one_is_lost),
 	KUNIT_CASE(an_event_that_is_lost_at_a_full_queue_gives_back_its_charge),
-	KUNIT_CASE(event_numbers_have_no_gaps_where_no_event_is_lost),
-	KUNIT_CASE(a_belt_reports_the_chosen_reasons_and_no_other),
-	KUNIT_CASE(events_of_a_key_are_read_in_order),
 	KUNIT_CASE(a_full_queue_drops_the_oldest_events_and_counts_them),
-	KUNIT_CASE(returned_events_are_read_first_and_in_order),
 	KUNIT_CASE(any_number_of_returned_events_is_read_in_order),
 	KUNIT_CASE(a_read_takes_the_whole_events_that_fit),
-	KUNIT_CASE(a_reinserted_entry_is_reported_and_stays),
-	KUNIT_CASE(a_writer_finds_an_expired_entry_reinserted),
 	KUNIT_CASE(the_event_of_a_reinserted_entry_outlives_the_entry),
 	{}
 };
 
-static struct kunit_suite queue_suite = {
-	.name = "hashbelt_queue",
-	.init = one_belt_init,
-	.exit = one_belt_exit,
-	.test_cases = event_test_cases,
-};
-
-kunit_test_suites(&queue_suite);
+TEST_SUITE(queue, one_belt_init, one_belt_exit);

@@ -14,16 +14,11 @@
 #include "belt.h"
 #include "belt/belts/create.h"
 
-/**
- * struct holds - what a task does with the lock of the names
- * @count:	how often it has taken the lock
- * @looks:	names whose rights it has looked at since then
- * @most:	the most of these while it held the lock once
- */
+/* How a task holds the lock of the names. */
 static struct holds {
-	unsigned int count;
-	unsigned int looks;
-	unsigned int most;
+	unsigned int count;	/* how often it has taken the lock */
+	unsigned int looks;	/* names whose rights it has looked at since then */
+	unsigned int most;	/* the most of these while it held the lock once */
 } holds;
 
 static int count_hold(struct mutex *lock)
@@ -156,18 +151,11 @@ static void registry_test_exit(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, hb_registry_has_users());
 }
 
-static struct kunit_case registry_test_cases[] = {
+static struct kunit_case registry_cases[] = {
 	KUNIT_CASE(a_listing_looks_at_a_batch_of_names_each_time_it_has_the_lock),
 	KUNIT_CASE(the_module_makes_the_default_belt_for_a_task_without_capabilities),
 	KUNIT_CASE(the_owner_removes_a_belt_and_its_name),
 	{}
 };
 
-static struct kunit_suite registry_suite = {
-	.name = "hashbelt_registry",
-	.init = registry_test_init,
-	.exit = registry_test_exit,
-	.test_cases = registry_test_cases,
-};
-
-kunit_test_suites(&registry_suite);
+TEST_SUITE(registry, registry_test_init, registry_test_exit);

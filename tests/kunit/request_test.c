@@ -11,34 +11,6 @@
 #include "belt/room/evict.h"
 #include "request.h"
 
-static void a_put_completes_the_requests_for_its_key(struct kunit *test)
-{
-	static const unsigned int keys[] = { 1, 2, 3 };
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-
-	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 77, keys, 3, 0), 0);
-	KUNIT_EXPECT_EQ(test, ask_for(f, 1, 77, &keys[1], 2, 0), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 78, 9, 0), 0);
-	check_accounting(test, belt);
-	KUNIT_EXPECT_EQ(test, info_of(belt).requests, 3ULL);
-	put(belt, 4);
-	expect_no_completion(test);
-	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, info_of(belt).requests, 2ULL);
-	expect_completion(test, 77, HASHBELT_BY_PUT, 1);
-	put(belt, 1);
-	expect_no_completion(test);
-	put(belt, 9);
-	expect_completion(test, 78, HASHBELT_BY_PUT, 9);
-	expect_no_completion(test);
-	hashbelt_clear(belt);
-	flush_work(&belt->work);
-	drop_client(f, 1);
-	expect_no_completion(test);
-	expect_empty(test);
-}
-
 /* Other users choose how many requests wait for a key. */
 static void a_put_completes_a_batch_of_requests_and_the_worker_the_others(struct kunit *test)
 {
@@ -88,91 +60,6 @@ static void each_client_reads_its_own_completions(struct kunit *test)
 	expect_empty(test);
 }
 
-static void a_completion_describes_its_request(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-	u64 now = hashbelt_now(belt);
-	struct hashbelt_event record;
-	unsigned int key;
-
-	KUNIT_EXPECT_EQ(test, ask(f, 7, 5, 100000), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, ~0ULL, 6, HASHBELT_TTL_NEVER), 0);
-	hashbelt_advance(belt, SEC);
-	put(belt, 5);
-	hashbelt_advance(belt, SEC);
-	KUNIT_EXPECT_EQ(test, take_completion(f, 0, &record, &key), (u32)HASHBELT_BY_PUT);
-	KUNIT_EXPECT_EQ(test, record.kind, (u32)HASHBELT_REQUEST);
-	KUNIT_EXPECT_EQ(test, record.size, 72u);
-	KUNIT_EXPECT_EQ(test, record.sequence, 1ULL);
-	KUNIT_EXPECT_EQ(test, record.deadline_ns, now + 100 * SEC);
-	KUNIT_EXPECT_EQ(test, record.handed_ns, now + SEC);
-	KUNIT_EXPECT_EQ(test, record.id, 7ULL);
-	KUNIT_EXPECT_EQ(test, record.flags, 0u);
-	KUNIT_EXPECT_EQ(test, record.key_len, 4u);
-	KUNIT_EXPECT_EQ(test, record.value_len, 0u);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 6), 1u);
-	KUNIT_EXPECT_EQ(test, take_completion(f, 0, &record, &key), (u32)HASHBELT_BY_COMPLETE);
-	KUNIT_EXPECT_EQ(test, record.sequence, 2ULL);
-	KUNIT_EXPECT_EQ(test, record.deadline_ns, HASHBELT_TTL_NEVER);
-	KUNIT_EXPECT_EQ(test, record.id, ~0ULL);
-}
-
-static void complete_returns_the_number_of_requests(struct kunit *test)
-{
-	static const unsigned int keys[] = { 1, 2 }, twice[] = { 4, 4 };
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 0u);
-	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 1, keys, 2, 0), 0);
-	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 2, keys, 1, 0), 0);
-	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 3, keys + 1, 1, 0), 0);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 2u);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 0u);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 2), 1u);
-	expect_completion(test, 1, HASHBELT_BY_COMPLETE, 1);
-	expect_completion(test, 2, HASHBELT_BY_COMPLETE, 1);
-	expect_completion(test, 3, HASHBELT_BY_COMPLETE, 2);
-	expect_no_completion(test);
-	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 4, twice, 2, 0), 0);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 4), 1u);
-	expect_completion(test, 4, HASHBELT_BY_COMPLETE, 4);
-	expect_no_completion(test);
-	KUNIT_EXPECT_FALSE(test, has(belt, 1));
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REQUESTS), 4ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_COMPLETED), 4ULL);
-	expect_empty(test);
-}
-
-static void a_request_times_out_at_most_an_interval_late(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-
-	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 1000), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 2, 1, 0), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 3, 1, HASHBELT_TTL_NEVER), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 4, 1, 1000000), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 5, 1, HASHBELT_TTL_MAX_MS + 1), -EINVAL);
-	KUNIT_EXPECT_EQ(test, ask(f, 5, 1, HASHBELT_TTL_KEEP), -EINVAL);
-	hashbelt_advance(belt, SEC + INTERVAL);
-	expect_completion(test, 1, HASHBELT_BY_TIMEOUT, NO_KEY);
-	expect_no_completion(test);
-	hashbelt_advance(belt, TTL - SEC);
-	expect_completion(test, 2, HASHBELT_BY_TIMEOUT, NO_KEY);
-	hashbelt_advance(belt, 1000 * SEC);
-	expect_completion(test, 4, HASHBELT_BY_TIMEOUT, NO_KEY);
-	hashbelt_advance(belt, 1000000 * SEC);
-	expect_no_completion(test);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TIMED_OUT), 3ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 0ULL);
-	KUNIT_EXPECT_EQ(test, info_of(belt).requests, 1ULL);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 1u);
-	expect_completion(test, 3, HASHBELT_BY_COMPLETE, 1);
-	expect_empty(test);
-}
-
 /* A request past its deadline times out, whichever task finds it first. */
 static void a_request_past_its_deadline_is_not_completed(struct kunit *test)
 {
@@ -198,85 +85,9 @@ static void a_request_past_its_deadline_is_not_completed(struct kunit *test)
 	expect_empty(test);
 }
 
-static void a_cancelled_request_is_gone_without_a_completion(struct kunit *test)
-{
-	static const unsigned int keys[] = { 1, 2, 2, 1 };
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-
-	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), -ENOENT);
-	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 1, keys, 4, 0), 0);
-	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[1], 1), -ENOENT);
-	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), 0);
-	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), -ENOENT);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 0u);
-	expect_no_completion(test);
-	expect_empty(test);
-	KUNIT_EXPECT_EQ(test, ask_for(f, 0, 1, keys, 4, 0), 0);
-	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 1), -ENOENT);
-	expect_completion(test, 1, HASHBELT_BY_PUT, 2);
-}
-
-static void an_id_is_free_when_its_request_is_completed(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-	unsigned int key = 1;
-
-	KUNIT_EXPECT_EQ(test, ask(f, 1, key, 0), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 1, 2, 0), -EEXIST);
-	KUNIT_EXPECT_EQ(test, ask_for(f, 1, 1, &key, 1, 0), 0);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, key), 2u);
-	/* The completion need not have been read. */
-	KUNIT_EXPECT_EQ(test, ask(f, 1, key, 0), 0);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, key), 1u);
-	expect_completion(test, 1, HASHBELT_BY_COMPLETE, key);
-	expect_completion(test, 1, HASHBELT_BY_COMPLETE, key);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_REQUESTS), 3ULL);
-}
-
-static void a_value_that_exists_already_completes_no_request(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-	unsigned int key = 1;
-
-	put(belt, key);
-	KUNIT_EXPECT_EQ(test, ask(f, 1, key, 0), 0);
-	KUNIT_EXPECT_TRUE(test, has(belt, key));
-	touch(belt, key, 1000);
-	KUNIT_EXPECT_EQ(test, put_bytes(belt, &key, sizeof(key), "", 0, &(struct hashbelt_item){
-		.how = HASHBELT_IF_ABSENT }), -EEXIST);
-	take_out(belt, key);
-	expect_no_completion(test);
-	put(belt, key);
-	expect_completion(test, 1, HASHBELT_BY_PUT, key);
-}
-
-static void an_addition_completes_requests_as_a_put_does(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_plain(test);
-	struct hashbelt_sum sum = { .by = 1 };
-	struct fixture *f = test->priv;
-	unsigned int key = 1;
-
-	KUNIT_EXPECT_EQ(test, ask(f, 1, key, 0), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &(struct hashbelt_item){},
-					   &sum), 0);
-	expect_completion(test, 1, HASHBELT_BY_PUT, key);
-	KUNIT_EXPECT_EQ(test, ask(f, 2, key, 0), 0);
-	sum.by = S64_MAX;
-	KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &(struct hashbelt_item){},
-					   &sum), -EOVERFLOW);
-	expect_no_completion(test);
-}
-
 static void an_evicted_or_cleared_request_is_completed_with_the_cause(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_entries = 1,
-	});
+	struct hashbelt_belt *belt = make(test, .policy = HASHBELT_EVICT, .max_entries = 1);
 	struct fixture *f = test->priv;
 
 	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 1000), 0);
@@ -331,83 +142,26 @@ static void a_cleared_request_past_its_timeout_is_completed_as_cleared(struct ku
 	expect_empty(test);
 }
 
-static void requests_and_unread_completions_go_with_their_client(struct kunit *test)
-{
-	static const unsigned int keys[] = { 1, 2, 3, 4, 5 };
-	struct hashbelt_belt *belt = make_plain(test);
-	struct fixture *f = test->priv;
-	unsigned int i;
-
-	for (i = 0; i < 100; i++)
-		KUNIT_ASSERT_EQ(test, ask_for(f, i % 2, i, keys, 1 + i % 5, 0), 0);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 5), 20u);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 41u);
-	hashbelt_client_close(belt, f->clients[0]);
-	KUNIT_EXPECT_EQ(test, refcount_read(&f->clients[0]->ref), 1u);
-	check_accounting(test, belt);
-	KUNIT_EXPECT_EQ(test, info_of(belt).requests, 40ULL);
-	/* No request of the closed client is left. */
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 40u);
-	KUNIT_EXPECT_EQ(test, f->clients[0]->completed.count, 0ULL);
-	KUNIT_EXPECT_EQ(test, f->clients[1]->completed.count, 50ULL);
-	drop_client(f, 0);
-	drop_client(f, 1);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_RELEASED), 0ULL);
-	expect_empty(test);
-}
-
-static void a_request_counts_as_an_entry_until_it_is_completed(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){
-		.policy = HASHBELT_PINNED, .max_entries = 2,
-	});
-	struct fixture *f = test->priv;
-
-	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 0), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 2, 2, 0), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 3, 3, 0), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, put(belt, 1), -ENOSPC);
-	expect_no_completion(test);
-	check_accounting(test, belt);
-	KUNIT_EXPECT_EQ(test, complete_key(belt, 1), 1u);
-	/* Its completion is not charged to the belt's limits. */
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
-	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
-	KUNIT_EXPECT_EQ(test, info_of(belt).used_entries, 1ULL);
-	KUNIT_EXPECT_EQ(test, ask(f, 3, 3, 1000), 0);
-	/* A request past its deadline makes room. */
-	move_time_only(belt, SEC);
-	KUNIT_EXPECT_EQ(test, put(belt, 4), 0);
-	flush_work(&belt->work);
-	expect_completion(test, 1, HASHBELT_BY_COMPLETE, 1);
-	expect_completion(test, 2, HASHBELT_BY_PUT, 2);
-	expect_completion(test, 3, HASHBELT_BY_TIMEOUT, NO_KEY);
-	take_out(belt, 2);
-	take_out(belt, 4);
-	expect_empty(test);
-}
-
 /* The wheels for requests reach 60 ms ahead. */
 static void a_request_makes_the_levels_for_its_timeout(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make_plain(test);
 	struct fixture *f = test->priv;
-	struct hb_shard *shard;
 	unsigned int id;
 
 	for (id = 0; id < 100; id++)
 		KUNIT_ASSERT_EQ(test, ask(f, id, 1, 60), 0);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		KUNIT_EXPECT_NULL(test, shard->leases.level[1]);
 	for (; id < 200; id++)
 		KUNIT_ASSERT_EQ(test, ask(f, id, 1, 61), 0);
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		KUNIT_EXPECT_NOT_NULL(test, shard->leases.level[1]);
 }
 
 static void unread_completions_over_max_bytes_refuse_new_requests(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){ .max_bytes = 16384 });
+	struct hashbelt_belt *belt = make(test, .max_bytes = 16384);
 	struct fixture *f = test->priv;
 	struct hashbelt_event record;
 	unsigned int key, id, first;
@@ -497,34 +251,64 @@ static void a_request_that_fails_for_want_of_memory_leaves_nothing(struct kunit 
 	expect_empty(test);
 }
 
-static struct kunit_case request_test_cases[] = {
-	KUNIT_CASE(a_put_completes_the_requests_for_its_key),
+static void entries_of_all_kinds_expire_in_one_batch(struct kunit *test)
+{
+	enum { EACH = 300 };
+	struct hashbelt_belt *belt = make(test, .policy = HASHBELT_PINNED, .buckets = 2,
+					  .handler = HASHBELT_NOTIFY,
+					  .reasons = HASHBELT_REPORT_ALL);
+	struct fixture *f = test->priv;
+	unsigned int key, round;
+	struct hb_fifo events;
+	u64 lost;
+
+	for (round = 0; round < 3; round++) {
+		for (key = 0; key < EACH; key++) {
+			struct hashbelt_fill fill = {
+				.lease_ms = 1000, .ahead_ms = HASHBELT_TTL_NEVER,
+			};
+			struct hashbelt_lock lock = { .ttl_ms = 1000 };
+
+			KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 1000), 0);
+			KUNIT_ASSERT_EQ(test, ask(f, key, key, 1000), 0);
+			KUNIT_ASSERT_EQ(test, lock_as(belt, NULL, key, 'A', &lock), 0);
+			KUNIT_ASSERT_EQ(test, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill,
+							    true), 0);
+		}
+		check_accounting(test, belt);
+		/* In the first two rounds the entries expire, in the last one they are cleared. */
+		if (round < 2)
+			hashbelt_advance(belt, TTL + SEC);
+		else
+			hashbelt_clear(belt);
+		come_to_rest(belt);
+		check_accounting(test, belt);
+		KUNIT_EXPECT_EQ(test, count_linked(belt), 0ULL);
+		KUNIT_EXPECT_EQ(test, f->clients[0]->completed.count, (u64)EACH);
+		KUNIT_EXPECT_EQ(test, info_of(belt).queued, 2ULL * EACH);
+		events = (struct hb_fifo){};
+		KUNIT_EXPECT_EQ(test, hashbelt_take_completed(f->clients[0], &events, SIZE_MAX,
+							      U64_MAX), 0);
+		hashbelt_settle_completed(belt, &events);
+		KUNIT_EXPECT_EQ(test, hb_take_events(belt, &events, SIZE_MAX, U64_MAX,
+						     false, &lost), 0);
+		hb_settle_events(belt, &events, false);
+		expect_empty(test);
+	}
+}
+
+static struct kunit_case request_cases[] = {
 	KUNIT_CASE(a_put_completes_a_batch_of_requests_and_the_worker_the_others),
 	KUNIT_CASE(each_client_reads_its_own_completions),
-	KUNIT_CASE(a_completion_describes_its_request),
-	KUNIT_CASE(complete_returns_the_number_of_requests),
-	KUNIT_CASE(a_request_times_out_at_most_an_interval_late),
 	KUNIT_CASE(a_request_past_its_deadline_is_not_completed),
-	KUNIT_CASE(a_cancelled_request_is_gone_without_a_completion),
-	KUNIT_CASE(an_id_is_free_when_its_request_is_completed),
-	KUNIT_CASE(a_value_that_exists_already_completes_no_request),
-	KUNIT_CASE(an_addition_completes_requests_as_a_put_does),
 	KUNIT_CASE(an_evicted_or_cleared_request_is_completed_with_the_cause),
 	KUNIT_CASE(a_cleared_request_past_its_timeout_is_completed_as_cleared),
-	KUNIT_CASE(requests_and_unread_completions_go_with_their_client),
-	KUNIT_CASE(a_request_counts_as_an_entry_until_it_is_completed),
 	KUNIT_CASE(a_request_makes_the_levels_for_its_timeout),
 	KUNIT_CASE(unread_completions_over_max_bytes_refuse_new_requests),
 	KUNIT_CASE(completions_are_taken_whole_and_can_be_returned),
 	KUNIT_CASE(a_request_that_fails_for_want_of_memory_leaves_nothing),
+	KUNIT_CASE(entries_of_all_kinds_expire_in_one_batch),
 	{}
 };
 
-static struct kunit_suite request_suite = {
-	.name = "hashbelt_request",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = request_test_cases,
-};
-
-kunit_test_suites(&request_suite);
+TEST_SUITE(request, fixture_init, fixture_exit);

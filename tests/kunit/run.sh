@@ -1,24 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh [OPTION]... [MODULE_DIRECTORY]
+# run.sh [OPTION]...
 #
-# Build a KUnit module, run it in a User-Mode Linux guest, and check the results.
-#
-# The directory (default: that of this script) has a Kbuild and sources. They may include
-# headers and sources of the directory two levels up, and of its folders "belt", those in it, and
-# "device".
-# Nothing is written there.
+# Build the KUnit module, run it in a User-Mode Linux guest, and check the results. The guest's clock
+# jumps to the next timer when the guest is idle, so sleeping takes no time.
 #
 #   --silence SECONDS  end a guest that prints nothing for this time (120)
-#   --memory MB        memory of the guest (512)
 #   --only PATTERNS    run only the cases that match one of PATTERNS, separated by blanks
 #                      or commas. A pattern may have * and ?, and is compared with
 #                      "suite.case", with the suite and with the case. A pattern that
 #                      matches no case is a failure
 #   --no-kmemleak      do not search for leaks: allocation gets much faster
-#   --real-time        let the guest's clock run with the host's; otherwise it jumps to
-#                      the next timer when the guest is idle, so sleeping takes no time
 #   --keep DIRECTORY   store kernel.log in this directory, and gcov's counts, *.gcda
 #
 # stdout is TAP, with one line for each case or parameter of a case. The exit status is
@@ -72,7 +65,7 @@ complaints="$complaints|messages dropped"
 # (262144).
 permitted=$((4096 | 8192 | 262144))
 
-silence=120 memory=512 kmemleak=on clock=time-travel=inf-cpu keep='' only=''
+silence=120 kmemleak=on keep='' only=''
 work='' job=''
 
 # No process may outlive this script. Those of the guest die with the guest (see
@@ -115,31 +108,26 @@ patterns() {
 	esac
 }
 
-# mirror DIRECTORY - make links to the sources in a build directory. That of our own module is
-# kept between runs, so that only changed sources are built. Links to deleted sources are
-# removed.
+# mirror - make links to the sources in the build directory, which is kept between runs, so that only
+# changed sources are built. Links to deleted sources are removed.
 mirror() {
-	mkdir -p "$build/tests/kunit"
 	find "$build" -type l -delete
-	for folder in . $(cd "$1/../.." && find belt -type d) device; do
+	for folder in . $(cd "$top" && find belt -type d) device tests/kunit; do
 		mkdir -p "$build/$folder"
-		for file in "$1/../../$folder"/*.[ch] "$1/../../$folder"/*.mk; do
+		for file in "$top/$folder"/*.[ch] "$top/$folder"/*.mk; do
 			[ ! -f "$file" ] || ln -s "$file" "$build/$folder/"
 		done
 	done
-	for file in "$1"/Kbuild "$1"/*.[ch]; do
-		[ ! -f "$file" ] || ln -s "$file" "$build/tests/kunit/"
-	done
+	ln -s "$here/Kbuild" "$build/tests/kunit/"
 }
 
-# build DIRECTORY - build its modules, and copy them to the guest's directory.
+# build - build the module, and copy it to the guest's directory.
 build() {
-	mirror "$1"
+	mirror
 	rm -f "$build"/tests/kunit/*.ko
 	kernel module "$build/tests/kunit" ||
 		fail "the module cannot be built"
-	cp "$build"/tests/kunit/*.ko "$root/modules/" ||
-		fail "no module in $1"
+	cp "$build"/tests/kunit/*.ko "$root/modules/"
 }
 
 # build_select - build the module that chooses cases.
@@ -154,7 +142,7 @@ build_select() {
 	cp "$select/kunit_select.ko" "$root/select.ko"
 }
 
-# prepare DIRECTORY - make the root directory of the guest.
+# prepare - make the root directory of the guest.
 prepare() {
 	for directory in bin dev modules proc report/counts sys tmp; do
 		mkdir -p "$root/$directory"
@@ -165,10 +153,10 @@ prepare() {
 	echo "nonce=$nonce kmemleak=$kmemleak only='$only'" >"$root/task"
 	: >"$root/report/failures"
 	: >"$root/report/suites"
-	mkdir -p "$top/.cache/build/kunit"
-	exec 9>"$top/.cache/build/kunit/lock"
+	mkdir -p "$build"
+	exec 9>"$build/lock"
 	attend flock 9
-	build "$1" 9>&-
+	build 9>&-
 	[ -z "$only" ] || build_select 9>&-
 	exec 9>&-
 }
@@ -177,9 +165,8 @@ prepare() {
 # kunit.autorun, which older ones ignore. Paths of sources in the log are relative
 # to the top directory.
 boot() {
-	# shellcheck disable=SC2086 # no clock, or one argument
-	attend "$here/../kernel/uml.sh" "$image" "$root" "$work" "$silence" "mem=${memory}M" \
-		loglevel=7 printk.devkmsg=on kunit.autorun=1 kmemleak="$kmemleak" $clock \
+	attend "$here/../kernel/uml.sh" "$image" "$root" "$work" "$silence" mem=512M \
+		loglevel=7 printk.devkmsg=on kunit.autorun=1 kmemleak="$kmemleak" time-travel=inf-cpu \
 		</dev/null >"$work/console" 2>&1 || true
 	log=${keep:-$work}/kernel.log
 	tr -d '\r' <"$work/console" | sed "s|$build/||g" >"$log"
@@ -305,34 +292,25 @@ check_results() {
 	return "$result"
 }
 
-directory=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--help) usage ;;
 	--no-kmemleak) kmemleak=off ;;
-	--real-time) clock='' ;;
-	--silence | --memory | --keep | --only)
+	--silence | --keep | --only)
 		[ $# -ge 2 ] || fail "$1: value missing"
 		case $1 in
-		--silence | --memory) number "$1" "$2" ;;
+		--silence) number "$1" "$2" ;;
 		--only) patterns "$2" ;;
 		esac
 		eval "${1#--}=\$2"
 		shift
 		;;
-	--*) fail "no such option: $1 (see --help)" ;;
-	*)
-		[ -z "$directory" ] || fail "one directory only (see --help)"
-		directory=$1
-		;;
+	*) fail "no such option: $1 (see --help)" ;;
 	esac
 	shift
 done
 
 "$here/../need.sh" busybox-static util-linux || exit 1
-: "${directory:=$here}"
-[ -f "$directory/Kbuild" ] || fail "no Kbuild in $directory"
-directory=$(cd "$directory" && pwd)
 only=$(printf '%s' "$only" | tr -s ' ,' ',' | sed 's/^,//; s/,$//')
 [ -z "$keep" ] || { mkdir -p "$keep" && keep=$(cd "$keep" && pwd) && rm -f "$keep"/*.gcda; }
 
@@ -342,12 +320,11 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 work=$(mktemp -d)
 root=$work/root
-build=$work/build
-[ "$directory" != "$here" ] || build=$top/.cache/build/kunit
+build=$top/.cache/build/kunit
 nonce=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 kernel image >"$work/image" || exit 1
 image=$(cat "$work/image")
-prepare "$directory"
+prepare
 boot
 [ -z "$keep" ] || cp "$root"/report/counts/*.gcda "$keep" 2>/dev/null || true
 check_results

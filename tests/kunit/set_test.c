@@ -5,28 +5,13 @@
 #include "belt/belts/worker.h"
 #include "belt.h"
 
-static void a_lower_limit_removes_no_entry_before_the_next_put(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_full(test, 0, 100);
-
-	hb_set(belt, &(struct hashbelt_config){ .max_entries = 10 },
-	       HASHBELT_SET_MAX_ENTRIES);
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 100ULL);
-	KUNIT_EXPECT_EQ(test, put(belt, 100), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	hb_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
-	       HASHBELT_SET_POLICY);
-	KUNIT_EXPECT_EQ(test, put(belt, 100), 0);
-	KUNIT_EXPECT_EQ(test, entries_of(belt), 10ULL);
-}
-
 static void another_geometry_loses_no_entry_and_keeps_all_deadlines(struct kunit *test)
 {
 	static const struct { u64 ttl; u32 buckets; } geometries[] = {
 		{ SEC, 2 }, { 86400 * SEC, 2 }, { MS, 2 }, { 240 * SEC, 65536 },
 		{ HASHBELT_TTL_MAX_MS * MS, 3 }, { 10 * SEC, 500 },
 	};
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test);
 	unsigned int key, i;
 
 	for (key = 0; key < 3000; key++)
@@ -53,11 +38,10 @@ static void another_geometry_loses_no_entry_and_keeps_all_deadlines(struct kunit
 
 static u64 count_due(struct hashbelt_belt *belt)
 {
-	struct hb_shard *shard;
 	struct list_head *node;
 	u64 left = 0;
 
-	for (shard = belt->shards; shard < hb_shards_end(belt); shard++)
+	hb_for_each_shard(shard, belt)
 		list_for_each(node, &shard->wheel.due)
 			left++;
 	return left;
@@ -65,15 +49,13 @@ static u64 count_due(struct hashbelt_belt *belt)
 
 static void entries_move_to_another_geometry_in_batches(struct kunit *test)
 {
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test);
 	u64 most = HB_BATCH << belt->shard_bits, left;
-	unsigned int key, more;
+	unsigned int more;
 
-	for (key = 0; key < 5000; key++)
-		put(belt, key);
+	put_many(test, belt, 0, 5000);
 	flush_work(&belt->work);
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){
-		.buckets = 500 }, HASHBELT_SET_BUCKETS), 0);
+	KUNIT_ASSERT_EQ(test, change(belt, BUCKETS, .buckets = 500), 0);
 	/* All entries were in one bucket, which the first step unloads. */
 	mutex_lock(&belt->round_lock);
 	hb_step(belt, hb_clock_now(&belt->clock));
@@ -91,48 +73,27 @@ static void entries_move_to_another_geometry_in_batches(struct kunit *test)
 
 static void a_set_that_fails_changes_nothing(struct kunit *test)
 {
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test);
 	u64 used = hb_memory_used();
 
-	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){
-		.buckets = 1, .policy = HASHBELT_EVICT }, HASHBELT_SET_ALL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, change(belt, ALL, .buckets = 1, .policy = HASHBELT_EVICT), -EINVAL);
 	hb_memory_limit(used + 1000);
-	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){
-		.buckets = 65536, .policy = HASHBELT_EVICT }, HASHBELT_SET_ALL), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, change(belt, ALL, .buckets = 65536,
+				     .policy = HASHBELT_EVICT), -ENOSPC);
 	hb_memory_limit(U64_MAX);
 	KUNIT_EXPECT_EQ(test, belt->geometry->size[0], 5u);
 	KUNIT_EXPECT_EQ(test, belt->settings.policy, 0u);
 	KUNIT_EXPECT_EQ(test, hb_memory_used(), used);
 }
 
-static void rotations_are_counted_across_changes_of_geometry(struct kunit *test)
-{
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
-	u64 before = stat_of(belt, HASHBELT_STAT_ROTATIONS);
-	unsigned int i;
-
-	for (i = 0; i < 10; i++)
-		hb_rotate(belt);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 10ULL);
-	hb_set(belt, &(struct hashbelt_config){ .ttl = SEC, .buckets = 11 },
-	       HASHBELT_SET_TTL | HASHBELT_SET_BUCKETS);
-	hashbelt_advance(belt, SEC);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 20ULL);
-	hb_set(belt, &(struct hashbelt_config){ .ttl = 2 * SEC }, HASHBELT_SET_TTL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 20ULL);
-	hashbelt_advance(belt, SEC);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_ROTATIONS) - before, 25ULL);
-}
-
 /* With fewer levels, entries far ahead would be requeued far more often. */
 static void new_wheels_have_as_many_levels_as_the_old_ones(struct kunit *test)
 {
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test);
 
 	put_ttl(belt, 1, 1000000000);
 	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
-	KUNIT_EXPECT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .ttl = TTL },
-				     HASHBELT_SET_TTL), 0);
+	KUNIT_EXPECT_EQ(test, change(belt, TTL, .ttl = TTL), 0);
 	flush_work(&belt->work);
 	KUNIT_EXPECT_EQ(test, info_of(belt).levels, 3u);
 }
@@ -140,7 +101,7 @@ static void new_wheels_have_as_many_levels_as_the_old_ones(struct kunit *test)
 /* A set of a limit or a policy costs no memory, and no entry moves. */
 static void only_a_set_of_geometry_makes_new_wheels(struct kunit *test)
 {
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test);
 	const struct hb_geometry *geometry = belt->shards->wheel.geometry;
 	struct hashbelt_config config = { .ttl = TTL, .buckets = 5 };
 	u32 field;
@@ -156,22 +117,13 @@ static void only_a_set_of_geometry_makes_new_wheels(struct kunit *test)
 	}
 }
 
-static struct kunit_case set_test_cases[] = {
-	KUNIT_CASE(a_lower_limit_removes_no_entry_before_the_next_put),
+static struct kunit_case set_cases[] = {
 	KUNIT_CASE(another_geometry_loses_no_entry_and_keeps_all_deadlines),
 	KUNIT_CASE(entries_move_to_another_geometry_in_batches),
 	KUNIT_CASE(a_set_that_fails_changes_nothing),
-	KUNIT_CASE(rotations_are_counted_across_changes_of_geometry),
 	KUNIT_CASE(new_wheels_have_as_many_levels_as_the_old_ones),
 	KUNIT_CASE(only_a_set_of_geometry_makes_new_wheels),
 	{}
 };
 
-static struct kunit_suite set_suite = {
-	.name = "hashbelt_set",
-	.init = one_belt_init,
-	.exit = one_belt_exit,
-	.test_cases = set_test_cases,
-};
-
-kunit_test_suites(&set_suite);
+TEST_SUITE(set, one_belt_init, one_belt_exit);

@@ -58,176 +58,25 @@ static void expect_counts(struct kunit *test, struct hashbelt_belt *belt, const 
  * Moves belt time to a moment at which intervals of all levels begin, even with an interval of half
  * an hour. Then it is known when each bucket falls off.
  */
-static void align(struct hashbelt_belt *belt)
+static struct hashbelt_belt *align(struct hashbelt_belt *belt)
 {
 	u64 all = 3 * 64 * 5 * INTERVAL, past;
 
 	div64_u64_rem(hashbelt_now(belt), all, &past);
 	move_time_only(belt, all - past);
-}
-
-static struct hashbelt_belt *make_aligned(struct kunit *test, struct hashbelt_config config)
-{
-	struct hashbelt_belt *belt = make(test, config);
-
-	align(belt);
 	return belt;
 }
 
-/* Gets a key as the device does, which counts a miss. */
-static void look(struct hashbelt_belt *belt, unsigned int key, struct hashbelt_item item)
-{
-	u64 now = hashbelt_now(belt);
-	struct hashbelt_entry *entry;
-	u32 gone;
-
-	rcu_read_lock();
-	entry = hashbelt_find(belt, &key, sizeof(key), now, &gone);
-	if (!entry || !hashbelt_hit(belt, entry, &item, now))
-		hashbelt_miss(belt, &key, sizeof(key), gone);
-	rcu_read_unlock();
-}
-
-static void look_plainly(struct hashbelt_belt *belt, unsigned int key)
-{
-	look(belt, key, (struct hashbelt_item){});
-}
-
-static int put_if(struct hashbelt_belt *belt, unsigned int key, u32 how, u64 version)
-{
-	return put_bytes(belt, &key, sizeof(key), &key, sizeof(key),
-			 &(struct hashbelt_item){ .how = how, .version = version });
-}
-
-static int add_one(struct hashbelt_belt *belt, unsigned int key)
-{
-	struct hashbelt_sum sum = { .by = 1 };
-
-	return hashbelt_add(belt, &key, sizeof(key), &(struct hashbelt_item){}, &sum);
-}
-
-static int expire(struct hashbelt_belt *belt, unsigned int key)
-{
-	return hashbelt_expire(belt, &key, sizeof(key));
-}
-
-static void hits_and_misses_are_counted_once_each(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
-		.policy = HASHBELT_REFRESH_ON_GET,
-	});
-	unsigned int absent = 100;
-
-	put(belt, 1);
-	put(belt, 2);
-	begin_count(belt);
-	look_plainly(belt, 1);
-	look_plainly(belt, 1);
-	look(belt, 1, (struct hashbelt_item){ .how = HASHBELT_NO_REFRESH });
-	look_plainly(belt, absent);
-	hb_miss(belt, &absent, sizeof(absent), 0, HASHBELT_NO_REFRESH);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_HITS] = 2, [HASHBELT_STAT_MISSES] = 1);
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, expire(belt, 1), 0);
-	look_plainly(belt, 1);
-	KUNIT_EXPECT_EQ(test, hb_evict(belt, HASHBELT_PRESSURE, 1), 1u);
-	look_plainly(belt, 2);
-	look_plainly(belt, 2);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_EXPIRED] = 1, [HASHBELT_STAT_PRESSURE] = 1,
-		      [HASHBELT_STAT_MISSES] = 3, [HASHBELT_STAT_MISSES_EXPIRED] = 1,
-		      [HASHBELT_STAT_MISSES_EVICTED] = 2);
-}
-
-static void puts_are_counted_by_their_result(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
-
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	KUNIT_EXPECT_EQ(test, put(belt, 2), 0);
-	KUNIT_EXPECT_EQ(test, put(belt, 1), 0);
-	KUNIT_EXPECT_EQ(test, put_if(belt, 1, HASHBELT_IF_ABSENT, 0), -EEXIST);
-	KUNIT_EXPECT_EQ(test, put_if(belt, 3, HASHBELT_IF_PRESENT, 0), -ENOENT);
-	KUNIT_EXPECT_EQ(test, put_if(belt, 1, HASHBELT_IF_VERSION, ~0), -ESTALE);
-	KUNIT_EXPECT_EQ(test, put_ttl(belt, 1, HASHBELT_TTL_MAX_MS + 1), -EINVAL);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_PUTS_NEW] = 2, [HASHBELT_STAT_PUTS_REPLACED] = 1,
-		      [HASHBELT_STAT_REFUSED] = 3);
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, add_one(belt, 10), 0);
-	KUNIT_EXPECT_EQ(test, add_one(belt, 10), 0);
-	KUNIT_EXPECT_EQ(test, add_one(belt, 1), -EBADMSG);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_ADDS] = 2, [HASHBELT_STAT_PUTS_NEW] = 1,
-		      [HASHBELT_STAT_PUTS_REPLACED] = 1);
-	hb_kill(belt);
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, put(belt, 1), -EIDRM);
-	KUNIT_EXPECT_EQ(test, add_one(belt, 1), -EIDRM);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, 0), -EIDRM);
-	KUNIT_EXPECT_EQ(test, take_out(belt, 1), -EIDRM);
-	flush_work(&belt->work);
-	EXPECT_COUNTS(test, belt, 0);
-}
-
-static void a_full_belt_counts_what_it_rejects_or_evicts(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
-		.max_entries = 2,
-	});
-
-	put(belt, 1);
-	put(belt, 2);
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, put(belt, 3), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, add_one(belt, 4), -ENOSPC);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_REJECTED] = 2);
-	hb_set(belt, &(struct hashbelt_config){ .policy = HASHBELT_EVICT },
-	       HASHBELT_SET_POLICY);
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, put(belt, 3), 0);
-	KUNIT_EXPECT_EQ(test, add_one(belt, 4), 0);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_EVICTED] = 2, [HASHBELT_STAT_PUTS_NEW] = 2,
-		      [HASHBELT_STAT_ADDS] = 1);
-}
-
-static void touches_and_removes_that_succeed_are_counted(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
-	struct hashbelt_item stale = { .how = HASHBELT_IF_VERSION, .version = ~0 };
-	unsigned int key = 1;
-
-	put(belt, key);
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, touch(belt, key, 500000), 0);
-	KUNIT_EXPECT_EQ(test, touch(belt, key, 1000), 0);
-	look(belt, key, (struct hashbelt_item){ .how = HASHBELT_AND_TOUCH });
-	KUNIT_EXPECT_EQ(test, touch(belt, 2, 1000), -ENOENT);
-	KUNIT_EXPECT_EQ(test, hashbelt_remove(belt, &key, sizeof(key), &stale), -ESTALE);
-	KUNIT_EXPECT_EQ(test, take_out(belt, key), 0);
-	KUNIT_EXPECT_EQ(test, take_out(belt, key), -ENOENT);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_TOUCHES] = 3, [HASHBELT_STAT_HITS] = 1,
-		      [HASHBELT_STAT_REMOVES] = 1, [HASHBELT_STAT_REMOVES_REFUSED] = 1);
-}
+#define make_aligned(test, ...) align(make(test, __VA_ARGS__))
 
 /* A cleared entry is counted as cleared only, even if a drain finds it before the sweep does. */
 static void cleared_entries_are_counted_by_the_clear_alone(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make_aligned(test);
 	struct fixture *f = test->priv;
-	struct hashbelt_entry *bound;
-	unsigned int key;
 
-	for (key = 0; key < 100; key++)
-		put(belt, key);
-	bound = hashbelt_entry_alloc(belt, f->clients[0], sizeof(key), 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(bound));
-	memcpy(bound->data, &key, sizeof(key));
-	KUNIT_ASSERT_EQ(test, hashbelt_put(belt, bound, &(struct hashbelt_item){}), 0);
+	put_many(test, belt, 0, 100);
+	KUNIT_ASSERT_EQ(test, put_bound(belt, f->clients[0], 100), 0);
 	begin_count(belt);
 	mutex_lock(&belt->round_lock);	/* keeps the sweep waiting */
 	hashbelt_clear(belt);
@@ -250,7 +99,7 @@ static void cleared_entries_are_counted_by_the_clear_alone(struct kunit *test)
  */
 static void drained_buckets_and_requeued_entries_are_counted(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make_aligned(test);
 	u64 start = hashbelt_now(belt);
 
 	begin_count(belt);
@@ -278,45 +127,6 @@ static void drained_buckets_and_requeued_entries_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, belt->clock.wake, HB_NEVER);
 }
 
-static void a_refreshed_entry_is_counted_as_requeued(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
-	u64 start = hashbelt_now(belt);
-
-	begin_count(belt);
-	/* Due at 240 s, in the bucket that falls off at 300 s; then due at 360 s. */
-	put(belt, 1);
-	move_time_only(belt, 120 * SEC);
-	touch(belt, 1, 0);
-	KUNIT_EXPECT_EQ(test, advance_to_alarm(belt), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_now(belt), start + 300 * SEC);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_PUTS_NEW] = 1, [HASHBELT_STAT_TOUCHES] = 1,
-		      [HASHBELT_STAT_CASCADED] = 1, [HASHBELT_STAT_DRAINED] = 1,
-		      [HASHBELT_STAT_ROTATIONS] = 5);
-	KUNIT_EXPECT_EQ(test, advance_to_alarm(belt), 0);
-	KUNIT_EXPECT_EQ(test, hashbelt_now(belt), start + 420 * SEC);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_PUTS_NEW] = 1, [HASHBELT_STAT_TOUCHES] = 1,
-		      [HASHBELT_STAT_CASCADED] = 1, [HASHBELT_STAT_DRAINED] = 2,
-		      [HASHBELT_STAT_EXPIRED] = 1, [HASHBELT_STAT_ROTATIONS] = 7);
-}
-
-/* The drain is late by many intervals, and passes over all empty buckets. */
-static void a_late_drain_counts_the_buckets_that_held_something(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
-
-	begin_count(belt);
-	put_ttl(belt, 1, 30 * 1000);
-	put_ttl(belt, 2, 90 * 1000);
-	put_ttl(belt, 3, 210 * 1000);
-	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 1000 * INTERVAL), 0);
-	EXPECT_COUNTS(test, belt,
-		      [HASHBELT_STAT_PUTS_NEW] = 3, [HASHBELT_STAT_EXPIRED] = 3,
-		      [HASHBELT_STAT_DRAINED] = 3, [HASHBELT_STAT_ROTATIONS] = 1000);
-}
-
 static u64 take_events(struct hashbelt_belt *belt, unsigned int most, bool return_them)
 {
 	struct hb_fifo events = {};
@@ -334,13 +144,11 @@ static u64 take_events(struct hashbelt_belt *belt, unsigned int most, bool retur
 
 static void each_event_is_counted_as_queued_lost_read_and_returned(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY, .max_events = 3,
-	});
+	struct hashbelt_belt *belt = make_aligned(test, .handler = HASHBELT_NOTIFY,
+						  .max_events = 3);
 	unsigned int key;
 
-	for (key = 0; key < 5; key++)
-		put(belt, key);
+	put_many(test, belt, 0, 5);
 	begin_count(belt);
 	for (key = 0; key < 5; key++)
 		expire(belt, key);
@@ -357,9 +165,7 @@ static void each_event_is_counted_as_queued_lost_read_and_returned(struct kunit 
 
 static void events_that_no_reader_got_never_count_as_read(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
-		.handler = HASHBELT_NOTIFY,
-	});
+	struct hashbelt_belt *belt = make_aligned(test, .handler = HASHBELT_NOTIFY);
 	struct hb_fifo events = {};
 	u64 lost = 0;
 
@@ -377,9 +183,7 @@ static void events_that_no_reader_got_never_count_as_read(struct kunit *test)
 
 static void a_reinserted_entry_counts_as_expired_and_reinserted(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
-		.handler = HASHBELT_REINSERT,
-	});
+	struct hashbelt_belt *belt = make_aligned(test, .handler = HASHBELT_REINSERT);
 
 	begin_count(belt);
 	put(belt, 1);
@@ -400,124 +204,6 @@ static void a_reinserted_entry_counts_as_expired_and_reinserted(struct kunit *te
 		      [HASHBELT_STAT_EVENTS] = 1, [HASHBELT_STAT_EVENTS_LOST] = 1,
 		      [HASHBELT_STAT_DRAINED] = 1, [HASHBELT_STAT_ROTATIONS] = 5);
 	take_events(belt, 10, false);
-}
-
-static void a_value_in_its_grace_time_is_counted_as_stale(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
-		.grace = 100 * SEC,
-	});
-	struct hashbelt_entry *entry;
-	struct hashbelt_item item = {};
-	unsigned int key = 1;
-	struct hb_seen seen;
-	u64 now;
-
-	put(belt, key);
-	move_time_only(belt, 250 * SEC);
-	now = hashbelt_now(belt);
-	begin_count(belt);
-	rcu_read_lock();
-	entry = hb_find_stale(belt, &key, sizeof(key), now, &seen);
-	KUNIT_EXPECT_TRUE(test, entry && hb_hit_stale(belt, entry, &item, now, seen));
-	rcu_read_unlock();
-	look_plainly(belt, key);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_STALE] = 1,
-		      [HASHBELT_STAT_MISSES] = 1, [HASHBELT_STAT_MISSES_EXPIRED] = 1);
-}
-
-static void locks_are_counted_when_granted_waited_for_and_released(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
-		.policy = HASHBELT_PINNED,
-	});
-	struct fixture *f = test->priv;
-	struct waiter *waiter = &f->waiters[0];
-	struct hashbelt_lock bound = { .how = HASHBELT_BOUND };
-
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'A'), 0);
-	KUNIT_EXPECT_EQ(test, lock_plainly(belt, 1, 'B'), -EBUSY);
-	KUNIT_EXPECT_EQ(test, lock_as(belt, f->clients[0], 2, 'A', &bound), 0);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_LOCKS] = 2);
-	begin_count(belt);
-	*waiter = (struct waiter){
-		.belt = belt, .key = 1, .owner = "C", .turn = &f->turn,
-		.lock = { .owner_len = 1, .wait_ms = HASHBELT_TTL_NEVER },
-	};
-	KUNIT_ASSERT_TRUE(test, waiter_start(waiter));
-	EXPECT_COUNTS(test, belt, 0);
-	KUNIT_EXPECT_EQ(test, unlock_as(belt, 1, 'A'), 0);
-	KUNIT_EXPECT_TRUE(test, waiter_has_ended(waiter));
-	drop_client(f, 0);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_LOCKS] = 1,
-		      [HASHBELT_STAT_LOCK_WAITS] = 1, [HASHBELT_STAT_RELEASED] = 1);
-	begin_count(belt);
-	/* The lease of C ends at 240 s; its bucket falls off at 300 s. */
-	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, 300 * SEC), 0);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_EXPIRED] = 1,
-		      [HASHBELT_STAT_ROTATIONS] = 5,
-		      [HASHBELT_STAT_DRAINED] = ANY);
-}
-
-static int ask_to_fill(struct hashbelt_belt *belt, struct hb_client *client, unsigned int key)
-{
-	struct hashbelt_fill fill = { .how = client ? HASHBELT_BOUND : 0 };
-
-	return hashbelt_fill(belt, client, &key, sizeof(key), &fill, false);
-}
-
-static void fill_leases_are_counted_when_granted(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
-	struct fixture *f = test->priv;
-
-	begin_count(belt);
-	KUNIT_EXPECT_EQ(test, ask_to_fill(belt, NULL, 1), 0);
-	KUNIT_EXPECT_EQ(test, ask_to_fill(belt, NULL, 1), -EBUSY);
-	KUNIT_EXPECT_EQ(test, ask_to_fill(belt, f->clients[0], 2), 0);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_FILLS] = 2);
-	begin_count(belt);
-	put(belt, 1);
-	/* RELEASED counts entries and locks, and no fill leases. */
-	drop_client(f, 0);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_PUTS_NEW] = 1);
-}
-
-static void requests_are_counted_when_registered_and_when_they_end(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){});
-	struct fixture *f = test->priv;
-	unsigned int key = 1;
-	u64 id;
-
-	begin_count(belt);
-	for (id = 1; id <= 6; id++)
-		KUNIT_ASSERT_EQ(test, ask(f, id, id, id < 4 ? 0 : 1000), 0);
-	KUNIT_EXPECT_EQ(test, ask(f, 1, 1, 0), -EEXIST);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_REQUESTS] = 6);
-	begin_count(belt);
-	/* One is completed by COMPLETE, one by a put, and one is cancelled. */
-	KUNIT_EXPECT_EQ(test, hb_complete(belt, &key, sizeof(key)), 1u);
-	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 3), 0);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_COMPLETED] = 2,
-		      [HASHBELT_STAT_PUTS_NEW] = 1);
-	/* The put and the cancel find requests past their deadlines. The drain finds the third. */
-	begin_count(belt);
-	/* The worker waits. */
-	mutex_lock(&belt->round_lock);
-	move_time_only(belt, SEC);
-	put(belt, 4);
-	KUNIT_EXPECT_EQ(test, hb_request_cancel(belt, f->clients[0], 5), -ENOENT);
-	EXPECT_COUNTS(test, belt, [HASHBELT_STAT_TIMED_OUT] = 2,
-		      [HASHBELT_STAT_PUTS_NEW] = 1);
-	mutex_unlock(&belt->round_lock);
-	KUNIT_EXPECT_EQ(test, hashbelt_advance(belt, SEC), 0);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_TIMED_OUT), 3ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_EXPIRED), 0ULL);
-	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_COMPLETED), 2ULL);
 }
 
 /* Lag */
@@ -549,7 +235,7 @@ static void expect_lag(struct kunit *test, struct hashbelt_belt *belt, unsigned 
 /* The put that finds the expired entry hands it over, so the case chooses the lag. */
 static void the_lag_of_a_hand_over_is_counted_by_its_power_of_two(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make(test);
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(lag_cases); i++) {
@@ -569,9 +255,9 @@ static void the_lag_of_a_hand_over_is_counted_by_its_power_of_two(struct kunit *
 
 static void with_a_grace_time_the_lag_begins_at_its_end(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make_aligned(test, (struct hashbelt_config){
-		.grace = 100 * SEC, .handler = HASHBELT_NOTIFY, .policy = HASHBELT_PINNED,
-	});
+	struct hashbelt_belt *belt = make_aligned(test, .grace = 100 * SEC,
+						  .handler = HASHBELT_NOTIFY,
+						  .policy = HASHBELT_PINNED);
 	struct hashbelt_event record = {};
 	u64 start = hashbelt_now(belt), lost;
 	struct hb_fifo events = {};
@@ -612,22 +298,12 @@ static void with_a_grace_time_the_lag_begins_at_its_end(struct kunit *test)
 	take_events(belt, 10, false);
 }
 
-static struct kunit_case stat_test_cases[] = {
-	KUNIT_CASE(hits_and_misses_are_counted_once_each),
-	KUNIT_CASE(puts_are_counted_by_their_result),
-	KUNIT_CASE(a_full_belt_counts_what_it_rejects_or_evicts),
-	KUNIT_CASE(touches_and_removes_that_succeed_are_counted),
+static struct kunit_case stat_cases[] = {
 	KUNIT_CASE(cleared_entries_are_counted_by_the_clear_alone),
 	KUNIT_CASE(drained_buckets_and_requeued_entries_are_counted),
-	KUNIT_CASE(a_refreshed_entry_is_counted_as_requeued),
-	KUNIT_CASE(a_late_drain_counts_the_buckets_that_held_something),
 	KUNIT_CASE(each_event_is_counted_as_queued_lost_read_and_returned),
 	KUNIT_CASE(events_that_no_reader_got_never_count_as_read),
 	KUNIT_CASE(a_reinserted_entry_counts_as_expired_and_reinserted),
-	KUNIT_CASE(a_value_in_its_grace_time_is_counted_as_stale),
-	KUNIT_CASE(locks_are_counted_when_granted_waited_for_and_released),
-	KUNIT_CASE(fill_leases_are_counted_when_granted),
-	KUNIT_CASE(requests_are_counted_when_registered_and_when_they_end),
 	KUNIT_CASE(the_lag_of_a_hand_over_is_counted_by_its_power_of_two),
 	KUNIT_CASE(with_a_grace_time_the_lag_begins_at_its_end),
 	{}
@@ -637,46 +313,31 @@ static struct kunit_suite stat_suite = {
 	.name = "hashbelt_stat",
 	.init = fixture_init,
 	.exit = fixture_exit,
-	.test_cases = stat_test_cases,
+	.test_cases = stat_cases,
 };
 
 /* Wakeups */
 
 #define HOURS	5
 
-/**
- * struct idle - a belt that is not used for HOURS
- * @name:	for the test line
- * @config:	of the belt
- * @ttl_ms:	time-to-live of the one entry; 0: there is none
- * @removed:	the entry is removed at once
- * @halted:	belt time is halted at once
- * @resumed:	hours after which belt time is resumed; 0: it is not
- * @moved:	belt time is moved by this at once, nanoseconds
- * @wakeups:	expected wakeups of the worker
- * @expired:	expected number of entries that expire
- * @lag:	expected bin of their lag in the histogram
- * @belt:	the belt
- * @counts:	its counters at the end
- */
+/* A belt that is not used for HOURS. */
 static struct idle {
-	const char *name;
-	struct hashbelt_config config;
-	u64 ttl_ms;
-	bool removed;
-	bool halted;
-	unsigned int resumed;
-	u64 moved;
-	u64 wakeups;
-	u64 expired;
-	unsigned int lag;
-	struct hashbelt_belt *belt;
-	struct counts counts;
+	const char *name;		/* for the test line */
+	struct hashbelt_config config;	/* of the belt */
+	u64 ttl_ms;			/* time-to-live of the one entry; 0: there is none */
+	bool removed;			/* the entry is removed at once */
+	bool halted;			/* belt time is halted at once */
+	unsigned int resumed;		/* hours after which belt time is resumed; 0: it is not */
+	u64 moved;			/* belt time is moved by this at once, nanoseconds */
+	u64 wakeups;			/* expected wakeups of the worker */
+	u64 expired;			/* expected number of entries that expire */
+	unsigned int lag;		/* expected bin of their lag in the histogram */
+	struct hashbelt_belt *belt;	/* the belt */
+	struct counts counts;		/* its counters at the end */
 } idles[] = {
 	{ .name = "an empty belt", },
 	{ .name = "an entry that never expires", .ttl_ms = HASHBELT_TTL_NEVER },
-	{ .name = "an entry due in a day", .ttl_ms = 86400000,
-	  .config = { .ttl = 48 * HOUR } },
+	{ .name = "an entry due in a day", .ttl_ms = 86400000, .config = { .ttl = 48 * HOUR } },
 	/* Due at 3630 s, and 1770 s later its bucket falls off. */
 	{ .name = "an entry due in an hour, on the front wheel", .ttl_ms = 3600000,
 	  .config = { .ttl = HOUR }, .wakeups = 1, .expired = 1, .lag = 21 },
@@ -697,12 +358,7 @@ static struct idle {
 	  .wakeups = 1, .expired = 1, .lag = 21 },
 };
 
-static void idle_name(struct idle *idle, char *name)
-{
-	strscpy(name, idle->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(idle, idles, idle_name);
+KUNIT_ARRAY_PARAM_DESC(idle, idles, name);
 
 /* Puts the entry 30 s after the begin of an interval of all levels. */
 static int idle_begin(struct idle *idle)
@@ -766,16 +422,15 @@ static void an_idle_belt_wakes_only_for_what_is_due(struct kunit *test)
 				    i == idle->lag ? idle->expired : 0ULL, "lag %u", i);
 }
 
-static struct kunit_case idle_test_cases[] = {
-	KUNIT_CASE_PARAM(an_idle_belt_wakes_only_for_what_is_due,
-			 idle_gen_params),
+static struct kunit_case idle_cases[] = {
+	KUNIT_CASE_PARAM(an_idle_belt_wakes_only_for_what_is_due, idle_gen_params),
 	{}
 };
 
 static struct kunit_suite idle_suite = {
 	.name = "hashbelt_idle",
 	.suite_init = idle_suite_init,
-	.test_cases = idle_test_cases,
+	.test_cases = idle_cases,
 };
 
 kunit_test_suites(&stat_suite, &idle_suite);

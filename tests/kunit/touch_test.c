@@ -69,7 +69,7 @@ static void put_for(struct kunit *test, struct hashbelt_belt *belt, u64 ttl_ms)
 static void a_touch_is_made_if_its_conditions_hold(struct kunit *test)
 {
 	const struct condition_case *one = test->param_value;
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make(test);
 	struct hashbelt_item item = { .how = one->how, .ttl_ms = one->to };
 
 	put_for(test, belt, one->is);
@@ -80,7 +80,7 @@ static void a_touch_is_made_if_its_conditions_hold(struct kunit *test)
 
 static void a_touch_from_the_deadline_adds_to_the_time_left(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make(test);
 	struct hashbelt_item item = { .how = MORE, .ttl_ms = 3000 };
 
 	put_for(test, belt, 5000);
@@ -100,7 +100,7 @@ static void a_touch_from_the_deadline_adds_to_the_time_left(struct kunit *test)
 
 static void a_touch_from_the_deadline_does_not_end_that_of_a_lasting_entry(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make(test);
 	struct hashbelt_item item = { .how = MORE, .ttl_ms = 3000 };
 
 	put_for(test, belt, NEVER);
@@ -111,7 +111,7 @@ static void a_touch_from_the_deadline_does_not_end_that_of_a_lasting_entry(struc
 
 static void a_touch_that_shortens_lets_the_entry_expire_in_time(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make(test);
 	struct hashbelt_item item = { .how = SOONER, .ttl_ms = 2000 };
 
 	put_for(test, belt, NEVER);
@@ -127,7 +127,7 @@ static void a_touch_that_shortens_lets_the_entry_expire_in_time(struct kunit *te
 
 static void a_touch_of_another_version_changes_nothing(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make(test);
 	struct hashbelt_item item = { .how = HASHBELT_IF_VERSION, .ttl_ms = 7000 };
 	struct hashbelt_item found = { .how = HASHBELT_NO_REFRESH };
 
@@ -143,13 +143,12 @@ static void a_touch_of_another_version_changes_nothing(struct kunit *test)
 
 static void an_expiry_is_made_if_its_condition_holds(struct kunit *test)
 {
-	struct hashbelt_belt *belt = make(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = make(test);
 
 	put_for(test, belt, 5000);
 	KUNIT_EXPECT_EQ(test, hb_expire_key(belt, &key, sizeof(key), LASTING), -EALREADY);
 	KUNIT_EXPECT_EQ(test, left_of(belt, key), 5000ULL);
-	KUNIT_EXPECT_EQ(test, hb_expire_key(belt, &key, sizeof(key), LASTING | EXPIRING),
-			-EINVAL);
+	KUNIT_EXPECT_EQ(test, hb_expire_key(belt, &key, sizeof(key), LASTING | EXPIRING), -EINVAL);
 	KUNIT_EXPECT_EQ(test, hb_expire_key(belt, &key, sizeof(key), EXPIRING), 0);
 	KUNIT_EXPECT_EQ(test, left_of(belt, key), 0ULL);
 	put_for(test, belt, NEVER);
@@ -169,11 +168,4 @@ static struct kunit_case touch_cases[] = {
 	{}
 };
 
-static struct kunit_suite touch_suite = {
-	.name = "hashbelt_touch",
-	.init = fixture_init,
-	.exit = fixture_exit,
-	.test_cases = touch_cases,
-};
-
-kunit_test_suites(&touch_suite);
+TEST_SUITE(touch, fixture_init, fixture_exit);

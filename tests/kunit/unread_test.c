@@ -7,22 +7,17 @@
 /* Presence is checked by has(), which is no read; get() is one. */
 static struct hashbelt_belt *make(struct kunit *test, unsigned int entries, u32 buckets)
 {
-	return one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_entries = entries, .buckets = buckets,
-	});
+	return one_belt(test, .policy = HASHBELT_EVICT, .max_entries = entries, .buckets = buckets);
 }
 
 static void set_policy(struct kunit *test, struct hashbelt_belt *belt, u32 policy)
 {
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .policy = policy },
-				     HASHBELT_SET_POLICY), 0);
+	KUNIT_ASSERT_EQ(test, change(belt, POLICY, .policy = policy), 0);
 }
 
 static void set_max_entries(struct kunit *test, struct hashbelt_belt *belt, unsigned int most)
 {
-	struct hashbelt_config config = { .max_entries = most };
-
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &config, HASHBELT_SET_MAX_ENTRIES), 0);
+	KUNIT_ASSERT_EQ(test, change(belt, MAX_ENTRIES, .max_entries = most), 0);
 }
 
 static void put_range(struct kunit *test, struct hashbelt_belt *belt, unsigned int from,
@@ -43,20 +38,11 @@ static unsigned int count_present(struct hashbelt_belt *belt, unsigned int from,
 	return present;
 }
 
-static const u32 bucket_cases[] = { 2, 5, 500 };
-
-static void bucket_case_name(const u32 *buckets, char *name)
-{
-	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%u buckets", *buckets);
-}
-
-KUNIT_ARRAY_PARAM(bucket, bucket_cases, bucket_case_name);
-
 /* Keys from ENTRIES on never expire, so they are behind the others in the order. */
 static void unread_entries_leave_in_the_order_of_their_buckets(struct kunit *test)
 {
 	enum { ENTRIES = 5000, ROUND = 500 };
-	struct hashbelt_belt *belt = make(test, ENTRIES, *(const u32 *)test->param_value);
+	struct hashbelt_belt *belt = make(test, ENTRIES, 500);
 	u64 interval = hb_interval(belt), deadline, gone, there;
 	unsigned int key, put;
 
@@ -178,58 +164,37 @@ static void ten_entries_leave_as_the_design_says(struct kunit *test)
 	}
 }
 
-static void a_get_without_refresh_is_no_read(struct kunit *test)
+/* A get without a refresh is no read, and the entry of a removed key is a new one. */
+static void gets_touches_and_puts_of_a_present_key_are_reads(struct kunit *test)
 {
 	struct hashbelt_belt *belt = make(test, 10, 5);
+	struct hashbelt_item item = { .how = HASHBELT_IF_SOONER, .ttl_ms = 1000 };
+	unsigned int key = 4;
 
-	put(belt, 1);
+	put_many(test, belt, 1, 5);
 	KUNIT_EXPECT_TRUE(test, has(belt, 1));
 	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
 	KUNIT_EXPECT_TRUE(test, get(belt, 1));
-	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
 	KUNIT_EXPECT_TRUE(test, get(belt, 1));
 	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
-}
-
-static void a_touch_a_replacing_put_and_an_addition_are_reads(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make(test, 10, 5);
-	struct hashbelt_item item = {};
-	struct hashbelt_sum sum = {};
-	unsigned int key = 3;
-
-	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, touch(belt, 1, 1000), 0);
-	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
-	put(belt, 2);
-	KUNIT_EXPECT_EQ(test, count_read(belt), 1u);
-	put(belt, 2);
+	KUNIT_EXPECT_EQ(test, touch(belt, 2, 1000), 0);
 	KUNIT_EXPECT_EQ(test, count_read(belt), 2u);
-	KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
-	KUNIT_EXPECT_EQ(test, count_read(belt), 2u);
-	KUNIT_ASSERT_EQ(test, hashbelt_add(belt, &key, sizeof(key), &item, &sum), 0);
+	KUNIT_EXPECT_EQ(test, put(belt, 3), 0);
 	KUNIT_EXPECT_EQ(test, count_read(belt), 3u);
-	put(belt, ++key);
-	item = (struct hashbelt_item){ .how = HASHBELT_IF_SOONER, .ttl_ms = 1000 };
 	KUNIT_ASSERT_EQ(test, hashbelt_touch(belt, &key, sizeof(key), &item), 0);
 	KUNIT_EXPECT_EQ(test, count_read(belt), 4u);
-}
-
-/* The key of a removed entry is a new one. */
-static void a_new_entry_counts_as_not_read(struct kunit *test)
-{
-	struct hashbelt_belt *belt = make(test, 10, 5);
-
-	put(belt, 1);
-	get(belt, 1);
+	KUNIT_ASSERT_EQ(test, add_one(belt, 5), 0);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 4u);
+	KUNIT_ASSERT_EQ(test, add_one(belt, 5), 0);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 5u);
 	take_out(belt, 1);
 	put(belt, 1);
-	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
+	KUNIT_EXPECT_EQ(test, count_read(belt), 4u);
 }
 
 static void a_belt_that_does_not_evict_records_no_reads(struct kunit *test)
 {
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){});
+	struct hashbelt_belt *belt = one_belt(test);
 
 	put(belt, 1);
 	get(belt, 1);
@@ -262,12 +227,12 @@ static void an_entry_that_was_found_read_stays_while_laps_evict_many(struct kuni
 	put_everywhere(test, belt, KEPT, KEPT + MANY, false);
 	KUNIT_EXPECT_EQ(test, count_present(belt, 0, KEPT), (unsigned int)KEPT);
 	KUNIT_EXPECT_EQ(test, count_read(belt), 0u);
-	KUNIT_EXPECT_EQ(test, count_terms(belt), (unsigned int)KEPT);
+	KUNIT_EXPECT_EQ(test, count_flagged(belt, HB_TERM), (unsigned int)KEPT);
 	KUNIT_EXPECT_GE(test, belt->hand.lap, 4ULL);
 	/* The new entry of a key that is put again has the term of the old one. */
 	for (key = 0; key < KEPT; key += 2)
 		KUNIT_ASSERT_EQ(test, put_ttl(belt, key, 100000), 0);
-	KUNIT_EXPECT_EQ(test, count_terms(belt), (unsigned int)KEPT);
+	KUNIT_EXPECT_EQ(test, count_flagged(belt, HB_TERM), (unsigned int)KEPT);
 	KUNIT_EXPECT_EQ(test, count_read(belt), KEPT / 2u);
 	/* Laps that evict few entries end the term. Those that were put again outlast one more. */
 	put_everywhere(test, belt, KEPT + MANY, KEPT + MANY + 4 * ENTRIES, true);
@@ -374,9 +339,9 @@ static void the_hand_goes_on_when_its_entry_has_left(struct kunit *test)
 static void a_refreshed_entry_goes_to_the_place_of_its_deadline(struct kunit *test)
 {
 	enum { ENTRIES = 1000 };
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT | HASHBELT_REFRESH_ON_GET, .max_entries = ENTRIES,
-	});
+	struct hashbelt_belt *belt = one_belt(test,
+					      .policy = HASHBELT_EVICT | HASHBELT_REFRESH_ON_GET,
+					      .max_entries = ENTRIES);
 	unsigned int key;
 
 	put_range(test, belt, 0, ENTRIES, 0);
@@ -400,8 +365,7 @@ static void another_geometry_leaves_no_entry_out(struct kunit *test)
 	atomic_inc(&belt->movers);
 	put_range(test, belt, next, next + 100, HASHBELT_TTL_NEVER);
 	next += 100;
-	KUNIT_ASSERT_EQ(test, hb_set(belt, &(struct hashbelt_config){ .buckets = 7 },
-				     HASHBELT_SET_BUCKETS), 0);
+	KUNIT_ASSERT_EQ(test, change(belt, BUCKETS, .buckets = 7), 0);
 	put_range(test, belt, next, next + 1000, HASHBELT_TTL_NEVER);
 	atomic_dec(&belt->movers);
 	KUNIT_EXPECT_EQ(test, entries_of(belt), (u64)ENTRIES);
@@ -434,18 +398,12 @@ static void a_small_belt_evicts_the_oldest_entry_that_was_not_read(struct kunit 
 
 enum how { EVICTED, EXPIRED, REMOVED };
 
-/**
- * struct return_case - keys that left the belt and are put again
- * @name:	of the case
- * @bits:	log2 of the chains of the index
- * @how:	the keys leave
- * @stays:	their new entries stay when the hand passes them
- */
+/* Keys that left the belt and are put again. */
 struct return_case {
-	const char *name;
-	unsigned int bits;
-	enum how how;
-	bool stays;
+	const char *name;	/* of the case */
+	unsigned int bits;	/* log2 of the chains of the index */
+	enum how how;		/* the keys leave */
+	bool stays;		/* their new entries stay when the hand passes them */
 };
 
 static const struct return_case return_cases[] = {
@@ -459,12 +417,7 @@ static const struct return_case return_cases[] = {
 /* Number of keys that come back. */
 #define RETURNS		2
 
-static void return_case_name(const struct return_case *c, char *name)
-{
-	strscpy(name, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(return, return_cases, return_case_name);
+KUNIT_ARRAY_PARAM_DESC(return, return_cases, name);
 
 /* The first RETURNS keys leave, come back, and evict the next ones: no two may share a ghost. */
 static bool has_own_ghost(struct hashbelt_belt *belt, const unsigned int *keys, unsigned int i,
@@ -483,9 +436,8 @@ static bool has_own_ghost(struct hashbelt_belt *belt, const unsigned int *keys, 
 /* Keys of the first shard, where the order is exact. */
 static unsigned int *keys_of_shard(struct kunit *test, struct hashbelt_belt *belt, unsigned int n)
 {
-	unsigned int *keys = kunit_kcalloc(test, n, sizeof(*keys), GFP_KERNEL), key = 0, i = 0;
+	unsigned int *keys = must_alloc(test, n * sizeof(*keys)), key = 0, i = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, keys);
 	for (; i < n; key++)
 		if (hb_shard_of(belt, hb_hash(belt, &key, sizeof(key))) == belt->shards &&
 		    has_own_ghost(belt, keys, i, key))
@@ -575,16 +527,11 @@ static void an_entry_whose_key_came_back_stays_for_a_term_in_a_new_belt(struct k
 	check_accounting(test, belt);
 }
 
-/**
- * struct shift_case - entries that stay in a term, and are not read in the next one
- * @name:	of the case
- * @unread:	number of those entries, of 1500
- * @term:	new entries whose keys have come back stay for a term
- */
+/* Entries that stay in a term, and are not read in the next one. */
 struct shift_case {
-	const char *name;
-	unsigned int unread;
-	bool term;
+	const char *name;	/* of the case */
+	unsigned int unread;	/* number of those entries, of 1500 */
+	bool term;		/* new entries whose keys have come back stay for a term */
 };
 
 static const struct shift_case shift_cases[] = {
@@ -592,12 +539,7 @@ static const struct shift_case shift_cases[] = {
 	{ "three in ten are not read", 450, false },
 };
 
-static void shift_case_name(const struct shift_case *c, char *name)
-{
-	strscpy(name, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(shift, shift_cases, shift_case_name);
+KUNIT_ARRAY_PARAM_DESC(shift, shift_cases, name);
 
 static void an_entry_whose_key_came_back_stays_for_a_term_where_keys_change(struct kunit *test)
 {
@@ -634,15 +576,9 @@ static void an_entry_whose_key_came_back_stays_for_a_term_where_keys_change(stru
 /* Whether an entry, which is there, is protected because its key has come back. */
 static bool is_protected(struct hashbelt_belt *belt, unsigned int key)
 {
-	struct hashbelt_entry *entry;
-	bool protected;
-	u32 gone;
+	struct hashbelt_entry *entry = entry_of_key(belt, key);
 
-	rcu_read_lock();
-	entry = hashbelt_find(belt, &key, sizeof(key), hashbelt_now(belt), &gone);
-	protected = entry && hb_hash_of(entry) & HB_TERM;
-	rcu_read_unlock();
-	return protected;
+	return entry && hb_hash_of(entry) & HB_TERM;
 }
 
 /* Puts the keys that are not there. Return: how many of their entries are protected. */
@@ -684,83 +620,11 @@ static void keys_that_came_back_are_not_protected_where_most_do(struct kunit *te
 	check_accounting(test, belt);
 }
 
-static u64 *zipf_new(struct kunit *test, unsigned int keys)
-{
-	u64 *sums = kunit_kzalloc(test, keys * sizeof(*sums), GFP_KERNEL), sum = 0;
-	unsigned int key;
-
-	KUNIT_ASSERT_NOT_NULL(test, sums);
-	for (key = 0; key < keys; key++) {
-		sum += (1ULL << 40) / (key + 1);
-		sums[key] = sum;
-	}
-	return sums;
-}
-
-static unsigned int zipf_next(const u64 *sums, unsigned int keys, struct rnd_state *rnd)
-{
-	u64 at = ((u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd)) % sums[keys - 1];
-	unsigned int low = 0, high = keys - 1, middle;
-
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (sums[middle] > at)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-/* Misses in a thousand gets, after as many gets as a third of these. Each miss puts the key. */
-static unsigned int miss_ratio(struct kunit *test, u32 ttls)
-{
-	enum { KEYS = 10000, GETS = 60000, ROOM = 1000 };
-	struct hashbelt_belt *belt = one_belt(test, (struct hashbelt_config){
-		.policy = HASHBELT_EVICT, .max_entries = ROOM, .ttl = 100 * 3600 * SEC,
-		.buckets = 101,
-	});
-	u64 *sums = zipf_new(test, KEYS);
-	unsigned int i, key, misses = 0;
-	struct rnd_state rnd;
-
-	prandom_seed_state(&rnd, 20241126);
-	for (i = 0; i < GETS; i++) {
-		key = zipf_next(sums, KEYS, &rnd);
-		if (!get(belt, key)) {
-			misses += i >= GETS / 4;
-			put_ttl(belt, key, 3600 * 1000 * (key * 2654435761u >> 16 & (ttls - 1) ?
-							  100 : 1));
-		}
-		if (i % 16)
-			continue;
-		move_time_only(belt, MS);
-		/* Moves entries to a larger index. */
-		flush_work(&belt->work);
-	}
-	test->priv = NULL;
-	hashbelt_destroy(belt);
-	return misses * 1000ULL / (GETS - GETS / 4);
-}
-
-static void a_skewed_stream_misses_at_most_29_in_100(struct kunit *test)
-{
-	unsigned int ttls, unread;
-
-	for (ttls = 1; ttls <= 2; ttls++) {
-		unread = miss_ratio(test, ttls);
-		kunit_info(test, "%u times-to-live: %u misses in 1000 gets\n", ttls, unread);
-		KUNIT_EXPECT_LE(test, unread, 290u);
-	}
-}
-
-static struct kunit_case unread_test_cases[] = {
-	KUNIT_CASE_PARAM(unread_entries_leave_in_the_order_of_their_buckets, bucket_gen_params),
+static struct kunit_case unread_cases[] = {
+	KUNIT_CASE(unread_entries_leave_in_the_order_of_their_buckets),
 	KUNIT_CASE(an_entry_that_was_read_is_passed),
 	KUNIT_CASE(ten_entries_leave_as_the_design_says),
-	KUNIT_CASE(a_get_without_refresh_is_no_read),
-	KUNIT_CASE(a_touch_a_replacing_put_and_an_addition_are_reads),
-	KUNIT_CASE(a_new_entry_counts_as_not_read),
+	KUNIT_CASE(gets_touches_and_puts_of_a_present_key_are_reads),
 	KUNIT_CASE(a_belt_that_does_not_evict_records_no_reads),
 	KUNIT_CASE(an_entry_that_was_found_read_stays_while_laps_evict_many),
 	KUNIT_CASE(a_lap_that_evicts_nothing_ends_the_term),
@@ -776,15 +640,7 @@ static struct kunit_case unread_test_cases[] = {
 	KUNIT_CASE_PARAM(an_entry_whose_key_came_back_stays_for_a_term_where_keys_change,
 			 shift_gen_params),
 	KUNIT_CASE(keys_that_came_back_are_not_protected_where_most_do),
-	KUNIT_CASE(a_skewed_stream_misses_at_most_29_in_100),
 	{}
 };
 
-static struct kunit_suite unread_suite = {
-	.name = "hashbelt_unread",
-	.init = one_belt_init,
-	.exit = one_belt_exit,
-	.test_cases = unread_test_cases,
-};
-
-kunit_test_suites(&unread_suite);
+TEST_SUITE(unread, one_belt_init, one_belt_exit);

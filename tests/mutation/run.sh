@@ -497,7 +497,7 @@ check_programs() {
 	cat "$tests/kunit/"*_test.c >"$work/kunit"
 	while IFS=: read -r source line; do
 		printf '%s' "${line%%/*}" | tr -s ' ' '\n' | grep . | while read -r suite; do
-			grep -q "\.name = \"hashbelt_$(echo "$suite" | sed 's/\*$/[a-z_]*/')\"" "$work/kunit" ||
+			grep -q "^static struct kunit_case $(echo "$suite" | sed 's/\*$/[a-z_]*/')_cases" "$work/kunit" ||
 				echo "tests/mutation/programs: no suite $suite of KUnit for $source"
 		done
 		line=${line#*/}
