@@ -1,753 +1,704 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rights_test - the rights of users to a belt.
+ * rights_test - rights are those that the task which opened the device and the caller both have.
  *
- * Each row of the table is a user, the owner, group and mode of a belt, and the flags with
- * which the device is opened. A process of that user tries every request. A request without
- * the right returns EPERM and changes nothing; all others succeed.
+ * Tasks with each of some credentials open the device and pass the descriptor on. Tasks with each
+ * of these credentials call through it. Every call that checks a right to a belt is tried with
+ * every such pair: it must succeed if both have the right, and fail if either of them lacks it.
+ * Which right each ioctl needs: service_test.
  *
- * Hostile user: is uid 0 of a container; result: 0 of 21 requests on root's belts succeed; it has
- * the limits of a user.
+ * Hostile user: passes a descriptor to a privileged program; result: by none of 225 pairs of
+ * credentials a call succeeds for which either of the two lacks the right.
+ *
+ * Hostile user: is uid 0 of a container; result: it has no right to root's belts, and the limits of
+ * a user.
  *
  * Hostile user: makes a belt under a well-known name first; result: `OPEN` that demands the owner
- * opens 0 of 17 such belts.
- *
- * Rights of the task that opened the device, and of the caller: opener_test.
+ * returns `EPERM`.
  */
 #define _GNU_SOURCE
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 
-#include "process.h"
+#include "request.h"
 
-#define NAME	"rights"
 #define OWNER	1000
 #define GROUP	2000
 #define OTHER	3000
 
-/* Requests, as bits of a mask, in the order in which they are tried. */
-enum action {
-	GET, PEEK, SCAN, INFO, STAT, BUCKETS, WATCH, ACK, EVENTS, WINDOW, MAP, GET_AND_TOUCH, PUT,
-	TOUCH, EXPIRE, REMOVE, CLEAR, HALT, RESUME, ROTATE, ADVANCE, SETTINGS, DESTROY,
-	ACTIONS,
-	ODD = 30,	/* a request returned neither 0 nor EPERM */
+/* Whose credentials: index of tasks[]. */
+enum task {
+	ROOT, CONTAINER, ADMIN, RESOURCE, OWNS, OWNS_ONLY, MEMBER, JOINED, STRANGER,
+	STRANGER_ADMIN, STRANGER_RESOURCE, STRANGER_BOTH, INSIDE, FS_MEMBER, FS_STRANGER,
+	TASKS
 };
 
-#define BIT(n)	(1u << (n))
-#define READS	(BIT(GET) | BIT(PEEK) | BIT(SCAN) | BIT(INFO) | BIT(STAT) | \
-		 BIT(BUCKETS) | BIT(WATCH) | BIT(ACK) | BIT(EVENTS) | BIT(WINDOW) | BIT(MAP))
-#define WRITES	(BIT(PUT) | BIT(TOUCH) | BIT(EXPIRE) | BIT(REMOVE) | BIT(CLEAR))
-#define BOTH	(READS | WRITES | BIT(GET_AND_TOUCH))
-#define OWNS	(BIT(HALT) | BIT(RESUME) | BIT(ROTATE) | BIT(ADVANCE) | BIT(SETTINGS) | \
-		 BIT(DESTROY))
-/* Values of the field access. */
-#define READER		(HASHBELT_MAY_READ | HASHBELT_MAY_CONSUME)
-#define ALL_RIGHTS	(READER | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN)
-#define CLOSED	BIT(29)		/* no access at all: the belt cannot be opened */
+#define BIT(task)	(1u << (task))
+#define CAP(name)	(1u << CAP_##name)
 
-struct row {
-	const char *what;
-	uid_t uid;
+/* Sets of tasks. */
+#define ADMINS		(BIT(ROOT) | BIT(ADMIN) | BIT(STRANGER_ADMIN) | BIT(STRANGER_BOTH))
+#define RESOURCEFUL	(BIT(ROOT) | BIT(RESOURCE) | BIT(STRANGER_RESOURCE) | BIT(STRANGER_BOTH))
+#define MEMBERS		(BIT(OWNS) | BIT(MEMBER) | BIT(JOINED) | BIT(FS_MEMBER))
+
+static const struct {
+	const char *name;
+	uid_t uid;		/* fsuid, which decides, and so with fsgid */
 	gid_t gid;
 	gid_t group;		/* supplementary */
-	int flags;
+	__u32 capabilities;
+	uid_t process_uid;	/* of the process, if it is another one */
+	gid_t process_gid;
+} tasks[TASKS] = {
+	[ROOT] = { "the superuser", 0, 0, .capabilities = ~0u },
+	/* Container engines leave this to uid 0: neither SYS_ADMIN nor SYS_RESOURCE. */
+	[CONTAINER] = { "uid 0 of a container", 0, 0, .capabilities = 0xa80425fb },
+	[ADMIN] = { "uid 0 with CAP_SYS_ADMIN", 0, 0, .capabilities = CAP(SYS_ADMIN) },
+	[RESOURCE] = { "uid 0 with CAP_SYS_RESOURCE", 0, 0, .capabilities = CAP(SYS_RESOURCE) },
+	[OWNS] = { "the owner, of the group", OWNER, .gid = GROUP },
+	[OWNS_ONLY] = { "the owner, of another group", OWNER, .gid = OTHER },
+	[MEMBER] = { "a member", OTHER, .gid = GROUP },
+	[JOINED] = { "a member by supplementary group", OTHER, OTHER, .group = GROUP },
+	[STRANGER] = { "another user", OTHER, .gid = OTHER },
+	[STRANGER_ADMIN] = { "a user with CAP_SYS_ADMIN", OTHER, OTHER,
+			     .capabilities = CAP(SYS_ADMIN) },
+	[STRANGER_RESOURCE] = { "a user with CAP_SYS_RESOURCE", OTHER, OTHER,
+				.capabilities = CAP(SYS_RESOURCE) },
+	[STRANGER_BOTH] = { "a user with both capabilities", OTHER, OTHER,
+			    .capabilities = CAP(SYS_ADMIN) | CAP(SYS_RESOURCE) },
+	[INSIDE] = { "the superuser of a user namespace", OTHER, .gid = OTHER },
+	[FS_MEMBER] = { "a member by fsgid, with the owner's uid", OTHER, GROUP,
+			.process_uid = OWNER, .process_gid = OTHER },
+	[FS_STRANGER] = { "another user by fsuid and fsgid, with the owner's uid and group", OTHER,
+			  OTHER, .process_uid = OWNER, .process_gid = GROUP },
+};
+
+#define READER	(HASHBELT_MAY_READ | HASHBELT_MAY_CONSUME)
+#define ALL	(READER | HASHBELT_MAY_WRITE | HASHBELT_MAY_OWN)
+
+/* @group: set after the belt was made, or 0 */
+static const struct belt {
+	const char *name;
+	enum task maker;
 	__u32 mode;
-	unsigned int want;
+	__u32 consumers;
+	gid_t group;
+} belts[] = {
+	{ "user's", OWNS, .mode = 0640 },
+	{ "superuser's", ROOT, .mode = 0604 },
+	{ "open", OWNS, .mode = 0626 },
+	{ "container's", CONTAINER, .mode = 0600 },
+	{ "consumed", OWNS, 0644, .consumers = HASHBELT_CONSUMERS_OWNER },
+	{ "given to a group", OWNS_ONLY, 0640, .group = GROUP },
+	/* Each of owner, group and others has each right at least once, and lacks each. */
+	{ "0406", OWNS, .mode = 0406 }, { "0260", OWNS, .mode = 0260 },
+	{ "0042", OWNS, .mode = 0042 },
 };
 
-static const struct row rows[] = {
-	{ "the owner, 0600", OWNER, GROUP, 0, O_RDWR, 0600, BOTH | OWNS },
-	{ "the owner, 0600, O_RDONLY", OWNER, GROUP, 0, O_RDONLY, 0600, READS },
-	{ "the owner, 0600, O_WRONLY", OWNER, GROUP, 0, O_WRONLY, 0600, WRITES | OWNS },
-	{ "the owner, 0400", OWNER, GROUP, 0, O_RDWR, 0400, READS | OWNS },
-	{ "the owner, 0200", OWNER, GROUP, 0, O_RDWR, 0200, WRITES | OWNS },
-	{ "the owner, 0066", OWNER, GROUP, 0, O_RDWR, 0066, OWNS },
-	{ "the owner, 0000, O_RDONLY", OWNER, GROUP, 0, O_RDONLY, 0,
-	  0 },
-	{ "a group member, 0660", OTHER, GROUP, 0, O_RDWR, 0660, BOTH },
-	{ "a group member, 0640", OTHER, GROUP, 0, O_RDWR, 0640, READS },
-	{ "a group member, 0620", OTHER, GROUP, 0, O_RDWR, 0620, WRITES },
-	{ "a group member, 0606", OTHER, GROUP, 0, O_RDWR, 0606, CLOSED },
-	{ "a member by supplementary group, 0660", OTHER, OTHER, GROUP, O_RDWR, 0660, BOTH },
-	{ "a member by supplementary group, 0606", OTHER, OTHER, GROUP, O_RDWR, 0606, CLOSED },
-	{ "another user, 0600", OTHER, OTHER, 0, O_RDWR, 0600, CLOSED },
-	{ "another user, 0660", OTHER, OTHER, 0, O_RDWR, 0660, CLOSED },
-	{ "another user, 0604", OTHER, OTHER, 0, O_RDWR, 0604, READS },
-	{ "another user, 0602", OTHER, OTHER, 0, O_RDWR, 0602, WRITES },
-	{ "another user, 0606", OTHER, OTHER, 0, O_RDWR, 0606, BOTH },
-	{ "another user, 0666, O_RDONLY", OTHER, OTHER, 0, O_RDONLY, 0666, READS },
-	{ "another user, 0666, O_WRONLY", OTHER, OTHER, 0, O_WRONLY, 0666, WRITES },
-	{ "another user, 0006", OTHER, OTHER, 0, O_RDWR, 0006, BOTH },
-	{ "the superuser, 0600", 0, 0, 0, O_RDWR, 0600, BOTH | OWNS },
-	{ "the superuser, 0000", 0, 0, 0, O_RDWR, 0000, BOTH | OWNS },
-	{ "the superuser, 0000, O_RDONLY", 0, 0, 0, O_RDONLY, 0000, READS },
-	{ "the superuser, 0000, O_WRONLY", 0, 0, 0, O_WRONLY, 0000, WRITES | OWNS },
+/* The belt to which a descriptor is bound when it is opened. */
+static const struct belt default_belt = { HASHBELT_DEFAULT_BELT, ROOT, .mode = 0600 };
+
+/* The rights to a belt that a task has by itself, as docs/hashbelt.4 says. */
+static int access_of(const struct belt *belt, enum task task)
+{
+	gid_t group = belt->group ?: tasks[belt->maker].gid;
+	bool owns = tasks[task].uid == tasks[belt->maker].uid &&
+		    (belt->maker != ROOT || BIT(task) & RESOURCEFUL);
+	bool member = tasks[task].gid == group || (tasks[task].group && tasks[task].group == group);
+	__u32 mode = belt->mode >> (owns ? 6 : member ? 3 : 0);
+	int access = owns ? HASHBELT_MAY_OWN : 0;
+
+	if (BIT(task) & ADMINS)
+		return ALL;
+	if (mode & 4)
+		access |= owns || !belt->consumers ? READER : HASHBELT_MAY_READ;
+	return mode & 2 ? access | HASHBELT_MAY_WRITE : access;
+}
+
+/* Descriptors by the task that has opened them, and results by that task and the caller. */
+static int opened[TASKS];
+static int (*results)[TASKS];
+static int *only;		/* result of an attempt that is not one of these */
+
+static bool assume(enum task task)
+{
+	uid_t uid = tasks[task].uid, process_uid = tasks[task].process_uid ?: uid;
+	gid_t gid = tasks[task].gid, process_gid = tasks[task].process_gid ?: gid;
+	__u32 kept = tasks[task].capabilities;
+
+	if (prctl(PR_SET_KEEPCAPS, 1) || setgroups(!!tasks[task].group, &tasks[task].group) ||
+	    setresgid(process_gid, process_gid, gid) || setresuid(process_uid, process_uid, uid))
+		return false;
+	setfsgid(gid);
+	setfsuid(uid);
+	if ((gid_t)setfsgid(-1) != gid || (uid_t)setfsuid(-1) != uid)
+		return false;
+	if (task == INSIDE)
+		return prctl(PR_SET_DUMPABLE, 1) == 0 && enter_namespace();
+	return kept == ~0u || keep_capabilities(kept);
+}
+
+/* A call through @fd, the descriptor that @opener has opened; @arg is the test's. */
+struct pair {
+	enum task opener;
+	enum task caller;
+	int fd;
+	const void *arg;
 };
 
-static unsigned int action_bit(enum action which, int err)
+/* A call, or its expected result. Return: a number of the test's choice. */
+typedef int (*pair_fn)(const struct pair *pair);
+
+/* An attempt with the first @openers descriptors; 0: one, whose result is *@only. */
+struct work {
+	struct pair pair;
+	unsigned int openers;
+	pair_fn attempt;
+};
+
+static int call_all(void *arg)
 {
-	if (!err)
-		return BIT(which);
-	if (err == -EPERM)
-		return 0;
-	return BIT(which) | BIT(ODD);
-}
+	struct work *work = arg;
+	struct pair *pair = &work->pair;
 
-static int one(int fd, unsigned long request, __u32 how)
-{
-	static char buffer[64];
-	struct hashbelt_item item = item_of("key");
-
-	item.how = how;
-	item.value = address(buffer);
-	item.value_len = 5;
-	return call(fd, request, &item);
-}
-
-/* read(2) of a write-only descriptor returns EBADF; this counts as EPERM. */
-static unsigned int try_events(int fd)
-{
-	static char buffer[4096];
-	__u64 sequence = ~0ULL;
-	unsigned int done;
-	int err;
-
-	err = call(fd, HASHBELT_IOC_ACK, &sequence);
-	done = action_bit(ACK, err == -ENOENT ? 0 : err);
-	err = read(fd, buffer, sizeof(buffer)) < 0 ? -errno : 0;
-	if (err == -EBADF && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
-		err = -EPERM;
-	/* The default belt reports nothing: ENODATA. */
-	return done | action_bit(EVENTS, err == -ENODATA || err == -EAGAIN ? 0 : err);
-}
-
-/*
- * mmap(2) of a write-only descriptor returns EACCES; this counts as EPERM. A belt without a window
- * returns ENODATA to those that may read.
- */
-static unsigned int try_window(int fd)
-{
-	struct hashbelt_window_map map = { .bytes = PAGE };
-	int err = call(fd, HASHBELT_IOC_WINDOW, &map);
-	unsigned int done = action_bit(WINDOW, err == -ENODATA ? 0 : err);
-	void *at = mmap(NULL, map.bytes, PROT_READ, MAP_SHARED, fd, 0);
-
-	err = at == MAP_FAILED ? -errno : 0;
-	if (!err)
-		munmap(at, map.bytes);
-	if (err == -EACCES && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
-		err = -EPERM;
-	return done | action_bit(MAP, err == -ENODATA ? 0 : err);
-}
-
-static unsigned int try_reading(int fd)
-{
-	static char buffer[4096];
-	struct hashbelt_scan scan = { .buffer = address(buffer), .size = sizeof(buffer) };
-	static __u64 counts[3];
-	struct hashbelt_buckets buckets = { .counts = address(counts), .count = 3 };
-	struct hashbelt_info info = {};
-	struct hashbelt_stat stat = {};
-	__u32 flags = HASHBELT_WATCH_ACK;
-	unsigned int done;
-
-	done = action_bit(GET, one(fd, HASHBELT_IOC_GET, 0));
-	done |= action_bit(PEEK, one(fd, HASHBELT_IOC_GET, HASHBELT_NO_VALUE));
-	done |= action_bit(SCAN, call(fd, HASHBELT_IOC_SCAN, &scan));
-	done |= action_bit(INFO, call(fd, HASHBELT_IOC_INFO, &info));
-	done |= action_bit(STAT, call(fd, HASHBELT_IOC_STAT, &stat));
-	done |= action_bit(BUCKETS, call(fd, HASHBELT_IOC_BUCKETS, &buckets));
-	done |= action_bit(WATCH, call(fd, HASHBELT_IOC_WATCH, &flags));
-	return done | try_events(fd) | try_window(fd);
-}
-
-static unsigned int try_writing(int fd)
-{
-	unsigned int done;
-
-	done = action_bit(GET_AND_TOUCH, one(fd, HASHBELT_IOC_GET, HASHBELT_AND_TOUCH));
-	done |= action_bit(PUT, one(fd, HASHBELT_IOC_PUT, 0));
-	done |= action_bit(TOUCH, one(fd, HASHBELT_IOC_TOUCH, 0));
-	done |= action_bit(EXPIRE, one(fd, HASHBELT_IOC_EXPIRE, 0));
-	one(fd, HASHBELT_IOC_PUT, 0);
-	done |= action_bit(REMOVE, one(fd, HASHBELT_IOC_REMOVE, 0));
-	done |= action_bit(CLEAR, call(fd, HASHBELT_IOC_CLEAR, NULL));
-	return done;
-}
-
-/* Sets each field to a valid value; the result must be the same for all of them. */
-static int try_set(int fd)
-{
-	struct hashbelt_settings settings = {
-		.ttl_ms = TTL, .buckets = 3, .reasons = HASHBELT_REPORT_ALL, .mode = 0600,
-		.gid = getegid(),
-	};
-	int err = 0, first = 0;
-	__u32 field;
-
-	for (field = 1; field <= HASHBELT_SET_ALL; field *= 2) {
-		settings.fields = field;
-		err = call(fd, HASHBELT_IOC_SET, &settings);
-		if (field == 1)
-			first = err;
-		if (err != first)
-			return -ENOTRECOVERABLE;
-	}
-	return err;
-}
-
-static unsigned int try_managing(int fd)
-{
-	unsigned int done;
-	__u64 ms = 1;
-
-	done = action_bit(RESUME, call(fd, HASHBELT_IOC_RESUME, NULL));
-	done |= action_bit(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
-	done |= action_bit(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
-	done |= action_bit(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &ms));
-	return done | action_bit(SETTINGS, try_set(fd));
-}
-
-static unsigned int try_owning(int fd)
-{
-	unsigned int done = try_managing(fd);
-
-	return done | action_bit(DESTROY, destroy_belt(fd, NAME));
-}
-
-/* The belt cannot be told from one that does not exist. */
-static unsigned int try_hidden(int fd)
-{
-	unsigned int done = try_managing(fd);
-
-	if (destroy_belt(fd, NAME) != -ENOENT)
-		done |= BIT(DESTROY);
-	return done ? done | BIT(ODD) : CLOSED;
-}
-
-static unsigned int try_all(const void *arg)
-{
-	const struct row *row = arg;
-	int fd = open(HASHBELT_DEVICE, row->flags | O_NONBLOCK), err;
-
-	if (fd < 0)
-		return BIT(ODD);
-	err = open_belt(fd, NAME);
-	if (err == -ENOENT)
-		return try_hidden(fd);
-	if (err)
-		return BIT(ODD);
-	return try_reading(fd) | try_writing(fd) | try_owning(fd);
-}
-
-/* OWNER of GROUP makes the belt, with an entry and a queued event. */
-static unsigned int make(const void *arg)
-{
-	struct hashbelt_settings settings = {
-		.name = NAME, .ttl_ms = TTL, .mode = *(const __u32 *)arg,
-		.handler = HASHBELT_NOTIFY, .reasons = HASHBELT_REPORT_ALL,
-		.window_bytes = HASHBELT_WINDOW_MIN,
-	};
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
-
-	if (fd < 0 || call(fd, HASHBELT_IOC_CREATE, &settings))
+	if (!assume(pair->caller))
 		return 1;
-	must(fd, HASHBELT_IOC_HALT, NULL);
-	put_text(fd, "key", "old", 0);
-	put_text(fd, "key", "value", 0);
+	if (!work->openers)
+		*only = work->attempt(pair);
+	for (pair->opener = 0; pair->opener < work->openers; pair->opener++) {
+		pair->fd = opened[pair->opener];
+		results[pair->opener][pair->caller] = work->attempt(pair);
+	}
 	return 0;
 }
 
-static void make_belt(__u32 mode)
+/* Has a process with the credentials of @task make attempts. */
+static void call_as(enum task task, unsigned int openers, pair_fn attempt, const void *arg)
 {
-	if (as(OWNER, GROUP, 0, make, &mode))
-		bail_out("no belt");
+	struct work work = { { .caller = task, .arg = arg }, openers, attempt };
+
+	if (finish(start(call_all, &work)))
+		bail_out("no process as %s", tasks[task].name);
 }
 
-static void end_belt(void)
+static int once_as(enum task task, pair_fn attempt, const void *arg)
 {
-	int fd = open_device(O_RDWR);
-
-	destroy_belt(fd, NAME);
-	close(fd);
+	call_as(task, 0, attempt, arg);
+	return *only;
 }
 
-static int unchanged(int fd, const struct snapshot *was)
+static int open_and_send(const struct pair *pair)
 {
-	struct snapshot is = look(fd, "key");
-	struct hashbelt_info info = info_of(fd);
-
-	return is_same_snapshot(was, &is) && info.queued == 1 && info.sequence == 1 &&
-	       info.ttl_ms == TTL && info.gid == GROUP;
+	send_descriptor(*(const int *)pair->arg, open_device(O_RDWR | O_NONBLOCK));
+	return 0;
 }
 
-static void test_row(const struct row *row)
+/* New descriptors, each opened by its task and bound to the default belt. */
+static void open_all(void)
 {
-	unsigned int done, want = row->want;
-	int fd = open_device(O_RDWR);
-	struct snapshot was;
+	unsigned int task;
+	int sockets[2];
 
-	make_belt(row->mode);
-	if (open_belt(fd, NAME))
-		bail_out("open");
-	was = look(fd, "key");
-	done = as(row->uid, row->gid, row->group, try_all, row);
-	if (!ok(done == want, "%s: each request succeeds or fails as the mode says", row->what))
-		note("done %#x, expected %#x", done, want);
-	/* A user with write access may change anything. */
-	ok(want & (WRITES | OWNS) || unchanged(fd, &was),
-	   "%s: a user without write access changes nothing", row->what);
-	close(fd);
-	end_belt();
-}
-
-static unsigned int access_of(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, *(const int *)arg);
-
-	if (open_belt(fd, NAME))
-		return BIT(ODD);
-	return info_of(fd).access;
-}
-
-/* The creator of a belt may use it through the descriptor that created it, whatever its mode. */
-static unsigned int make_and_use(const void *arg)
-{
-	struct hashbelt_settings create = { .mode = *(const __u32 *)arg };
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
-	unsigned int done;
-
-	if (fd < 0 || call(fd, HASHBELT_IOC_CREATE, &create))
-		return BIT(ODD);
-	put_text(fd, "key", "value", 0);
-	done = try_reading(fd) | try_writing(fd) | BIT(DESTROY);
-	done |= action_bit(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
-	done |= action_bit(RESUME, call(fd, HASHBELT_IOC_RESUME, NULL));
-	done |= action_bit(ROTATE, call(fd, HASHBELT_IOC_ROTATE, NULL));
-	done |= action_bit(SETTINGS, try_set(fd));
-	return done | action_bit(ADVANCE, call(fd, HASHBELT_IOC_ADVANCE, &(__u64){ 1 }));
-}
-
-/*
- * For files and for belts fsuid and fsgid count (setfsuid(2)), not the ids of the process. The
- * process has both ids, so it may set either as fsuid and fsgid.
- */
-static const struct split {
-	const char *what;
-	uid_t uid;
-	gid_t gid;
-	uid_t fsuid;
-	gid_t fsgid;
-	__u32 mode;
-	unsigned int want;
-} splits[] = {
-	{ "a process of another user whose fsuid is the owner's, 0600",
-	  OTHER, GROUP, OWNER, GROUP, 0600, BOTH | OWNS },
-	{ "a process of the owner whose fsuid is another user's, 0600",
-	  OWNER, OTHER, OTHER, OTHER, 0600, CLOSED },
-	{ "a process of the owner whose fsuid is another user's, 0604",
-	  OWNER, OTHER, OTHER, OTHER, 0604, READS },
-	{ "a process of another group whose fsgid is the belt's, 0660",
-	  OTHER, OTHER, OTHER, GROUP, 0660, BOTH },
-	{ "a process of the belt's group whose fsgid is another, 0660",
-	  OTHER, GROUP, OTHER, OTHER, 0660, CLOSED },
-};
-
-static bool become_split(const struct split *split)
-{
-	if (setgroups(0, NULL) || setresgid(split->gid, split->gid, split->fsgid) ||
-	    setresuid(split->uid, split->uid, split->fsuid))
-		return false;
-	setfsgid(split->fsgid);
-	setfsuid(split->fsuid);
-	return (uid_t)setfsuid(-1) == split->fsuid && (gid_t)setfsgid(-1) == split->fsgid;
-}
-
-static unsigned int try_split(const void *arg)
-{
-	const struct split *split = arg;
-	struct row row = { .flags = O_RDWR };
-
-	return become_split(split) ? try_all(&row) : BIT(28);
-}
-
-/* Makes a belt as a process with such ids. */
-static unsigned int make_split(const void *arg)
-{
-	const struct split *split = arg;
-	int fd = become_split(split) ? open(HASHBELT_DEVICE, O_RDWR) : -1;
-
-	return fd < 0 ? NO_RESULT : (unsigned int)-create_belt(fd, "split", 0600);
-}
-
-static void test_splits(void)
-{
-	static const struct split split = { .uid = OTHER, .gid = OTHER, .fsuid = OWNER,
-					    .fsgid = GROUP };
-	struct hashbelt_info info;
-	unsigned int i, done;
-	int fd = open_device(O_RDWR);
-
-	for (i = 0; i < ARRAY_SIZE(splits); i++) {
-		make_belt(splits[i].mode);
-		done = as(0, 0, 0, try_split, &splits[i]);
-		if (!ok(done == splits[i].want,
-			"%s: fsuid and fsgid decide each request",
-			splits[i].what))
-			note("done %#x, expected %#x", done, splits[i].want);
-		end_belt();
+	for (task = 0; task < TASKS; task++) {
+		if (opened[task] > 0)
+			close(opened[task]);
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+			bail_out("socketpair: %s", strerror(errno));
+		once_as(task, open_and_send, &sockets[1]);
+		opened[task] = receive_descriptor(sockets[0]);
+		close(sockets[0]);
+		close(sockets[1]);
 	}
-	is_int(as(0, 0, 0, make_split, &split), 0,
-	       "create by a process whose fsuid differs from its uid succeeds");
-	if (open_belt(fd, "split"))
-		bail_out("open");
-	info = info_of(fd);
-	ok(info.uid == OWNER && info.gid == GROUP,
-	   "a new belt belongs to the fsuid and the fsgid of the process: %u, %u", info.uid,
-	   info.gid);
-	destroy_belt(fd, "split");
-	close(fd);
 }
 
-static int inherited;
-
-static unsigned int use_inherited(const void *arg)
+/* True if each pair of tasks got what it is to get, and not all of them got the same. */
+static bool agrees(pair_fn expected, const void *arg)
 {
-	(void)arg;
-	return try_reading(inherited);
+	struct pair pair = { .arg = arg };
+	unsigned int wrong = 0, other = 0;
+	int result, want;
+
+	for (; pair.opener < TASKS; pair.opener++) {
+		for (pair.caller = 0; pair.caller < TASKS; pair.caller++) {
+			want = expected(&pair);
+			result = results[pair.opener][pair.caller];
+			other += result != results[0][0];
+			if (result != want && !wrong++)
+				note("%s opens, %s calls: expected %d, found %d",
+				     tasks[pair.opener].name, tasks[pair.caller].name, want,
+				     result);
+		}
+	}
+	if (wrong)
+		note("%u of %u pairs are wrong", wrong, TASKS * TASKS);
+	return !wrong && other;
 }
 
-static unsigned int open_again(const void *arg)
+/* Makes an attempt with each pair of tasks; @before runs before those of a caller. */
+static bool try_pairs(void (*before)(void), pair_fn attempt, pair_fn expected, const void *arg)
 {
-	(void)arg;
-	return -open_belt(inherited, NAME);
+	unsigned int caller;
+
+	for (caller = 0; caller < TASKS; caller++) {
+		if (before)
+			before();
+		call_as(caller, TASKS, attempt, arg);
+	}
+	return agrees(expected, arg);
 }
 
-static void test_holders(void)
-{
-	const __u32 none = 0;
+/* Access */
 
-	is_int(as(OTHER, OTHER, 0, make_and_use, &none), BOTH | OWNS,
-	       "the creator of a belt of mode 0000 may read, write and configure it");
-	make_belt(0600);
-	inherited = open_device(O_RDWR | O_NONBLOCK);
-	if (open_belt(inherited, NAME))
-		bail_out("open");
-	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
-	       "a process of another user may read through an inherited descriptor");
-	close(inherited);
-	end_belt();
-}
-
-static unsigned int list(const void *arg)
+/* The rights of the session of a descriptor, found out by calls that need just one of them. */
+static int rights_of(int fd)
 {
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
 	struct hashbelt_info info = {};
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
-	unsigned int found = 0;
+	__u64 sequence = ~0ULL;
+	char buffer[64];
+	int rights = 0;
 
-	(void)arg;
-	while (!call(fd, HASHBELT_IOC_NEXT, &info)) {
-		if (!strncmp(info.name, "named ", 6))
-			found |= BIT(info.name[6] - 'a');
-		else
-			found |= BIT(10);
-	}
-	return found;
+	if (call(fd, HASHBELT_IOC_INFO, &info) != -EPERM)
+		rights |= HASHBELT_MAY_READ;
+	if (on_key(fd, HASHBELT_IOC_REMOVE, "absent") != -EPERM)
+		rights |= HASHBELT_MAY_WRITE;
+	if (call(fd, HASHBELT_IOC_RESUME, NULL) != -EPERM)
+		rights |= HASHBELT_MAY_OWN;
+	if (call(fd, HASHBELT_IOC_ACK, &sequence) != -EPERM)
+		rights |= HASHBELT_MAY_CONSUME;
+	if (rights & HASHBELT_MAY_READ && info.access != (__u32)rights)
+		rights |= 1 << 16;
+	if (read_into(fd, buffer, sizeof(buffer)) !=
+	    (rights & HASHBELT_MAY_CONSUME ? -ENODATA : -EPERM))
+		rights |= 1 << 17;
+	if (poll(&polled, 1, 0) != !(rights & HASHBELT_MAY_CONSUME))
+		rights |= 1 << 18;
+	/* The belts have no window. */
+	if (mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED ||
+	    errno != (rights & HASHBELT_MAY_READ ? ENODATA : EPERM))
+		rights |= 1 << 19;
+	return rights;
 }
 
-static unsigned int make_unreadable(const void *arg)
+static int common(const struct pair *pair)
 {
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
+	return access_of(pair->arg, pair->opener) & access_of(pair->arg, pair->caller);
+}
 
-	(void)arg;
-	return create_belt(fd, "named i", 0000);
+static int open_and_look(const struct pair *pair)
+{
+	return open_belt(pair->fd, ((const struct belt *)pair->arg)->name) ?: rights_of(pair->fd);
+}
+
+static int expect_access(const struct pair *pair)
+{
+	return common(pair) ?: -ENOENT;
+}
+
+/* The rights of one belt in a listing; 0: it is not listed. */
+static int look_up(const struct pair *pair)
+{
+	int fd = pair->fd ?: opened[ROOT];
+	struct hashbelt_info info = {};
+
+	while (!call(fd, HASHBELT_IOC_NEXT, &info))
+		if (!strcmp(info.name, ((const struct belt *)pair->arg)->name))
+			return info.access;
+	return 0;
+}
+
+static int expect_listed(const struct pair *pair)
+{
+	int access = common(pair);
+
+	return access & (HASHBELT_MAY_READ | HASHBELT_MAY_OWN) ? access : 0;
 }
 
 #define HIDDEN	600
 
-static void test_list(void)
+static void test_access(void)
 {
-	static const __u32 modes[] = { 0600, 0604, 0602, 0660, 0000 };
-	char name[] = "named a", hidden[16];
-	unsigned int i;
+	unsigned int i, listed = 0;
 	int fd = open_device(O_RDWR);
+	char name[16];
 
-	for (i = 0; i < ARRAY_SIZE(modes); i++) {
-		name[6] = 'a' + i;
-		if (create_belt(fd, name, modes[i]))
-			bail_out("create");
-	}
-	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1),
-	       "next lists for a user the one belt that it may read");
-	is_int(as(OTHER, OTHER, 1, list, NULL), BIT(1),
-	       "next lists no more belts for a user with a supplementary group of no belt");
-	is_int(as(0, 0, 0, list, NULL), 31 | BIT(10), "next lists all belts for the superuser");
-	as(OTHER, OTHER, 0, make_unreadable, NULL);
-	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1) | BIT(8),
-	       "next lists for a user its own belt of mode 0000");
-	is_int(as(OWNER, OTHER, 0, list, NULL), BIT(1),
-	       "next does not list a belt of mode 0000 for another user");
-	/* Between "named e" and "named i", more than the module looks at in one go. */
+	for (i = 0; i < ARRAY_SIZE(belts); i++)
+		ok(try_pairs(NULL, open_and_look, expect_access, &belts[i]),
+		   "open of the belt \"%s\" gives the rights that opener and caller both have",
+		   belts[i].name);
+	for (i = 0; i < ARRAY_SIZE(belts); i++)
+		listed += try_pairs(NULL, look_up, expect_listed, &belts[i]);
+	is_int(listed, ARRAY_SIZE(belts),
+	       "next lists the belts that opener and caller both may read or own");
+	/* More than the module looks at in one go, and before the names of others. */
 	for (i = 0; i < HIDDEN; i++) {
-		snprintf(hidden, sizeof(hidden), "named g%u", i);
-		if (create_belt(fd, hidden, 0600))
+		snprintf(name, sizeof(name), "! %u", i);
+		if (create_belt(fd, name, 0600))
 			bail_out("create");
 	}
-	is_int(as(OTHER, OTHER, 0, list, NULL), BIT(1) | BIT(8),
+	is_int(once_as(STRANGER, look_up, &belts[1]), READER,
 	       "next finds a belt behind %u belts that the user may not see", HIDDEN);
 	for (i = 0; i < HIDDEN; i++) {
-		snprintf(hidden, sizeof(hidden), "named g%u", i);
-		destroy_belt(fd, hidden);
-	}
-	destroy_belt(fd, "named i");
-	for (i = 0; i < ARRAY_SIZE(modes); i++) {
-		name[6] = 'a' + i;
+		snprintf(name, sizeof(name), "! %u", i);
 		destroy_belt(fd, name);
 	}
 	close(fd);
 }
 
-/* Changes of a belt's group */
-
-#define CLUB	2500	/* a group that the owner may be a member of */
-#define ELSE	2600	/* a group without members */
-
-/* Settings to be changed. */
-struct change {
-	__u32 fields;
-	gid_t gid;
-	__u32 mode;
-};
-
-static int apply(int fd, const struct change *change)
+/* The superuser binds the descriptors; what a caller may do through them does not depend on it. */
+static int look_through(const struct pair *pair)
 {
-	return set_belt(fd, (struct hashbelt_settings){
-		.fields = change->fields, .gid = change->gid, .mode = change->mode,
-		.ttl_ms = 77,
-	});
+	return rights_of(pair->fd);
 }
 
-/* Changes the belt; returns the errno. */
-static unsigned int change_belt(const void *arg)
+static int expect_opener(const struct pair *pair)
 {
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
-
-	if (fd < 0 || open_belt(fd, NAME))
-		return NO_RESULT;
-	return -apply(fd, arg);
+	return access_of(pair->arg, pair->opener);
 }
 
-static void test_group(void)
-{
-	static const struct row row = { .flags = O_RDWR };
-	struct change change = { HASHBELT_SET_GID | HASHBELT_SET_MODE, CLUB, 0660 };
-
-	make_belt(0660);
-	is_int(as(OWNER, GROUP, 0, change_belt, &change), EPERM,
-	       "the owner's change to a group that it is not a member of returns EPERM");
-	is_int(as(OTHER, GROUP, 0, try_all, &row), BOTH,
-	       "a belt keeps its group and mode when the change of its group fails");
-	end_belt();
-	make_belt(0600);
-	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), 0,
-	       "the owner's change to a supplementary group of its own succeeds");
-	is_int(as(OTHER, GROUP, 0, try_all, &row), CLOSED,
-	       "a member of a belt's former group cannot open the belt");
-	is_int(as(OTHER, OTHER, CLUB, try_all, &row), BOTH,
-	       "a member of a belt's new group may read and write the belt");
-	end_belt();
-	make_belt(0600);
-	change.mode = 0640;
-	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), 0,
-	       "the owner's change to another group with mode 0640 succeeds");
-	is_int(as(OTHER, OTHER, CLUB, try_all, &row), READS,
-	       "a member of a belt's new group with mode 0640 may only read");
-	end_belt();
-}
-
-static void test_group_limits(void)
-{
-	struct change change = { HASHBELT_SET_GID | HASHBELT_SET_TTL, ELSE, 0 };
-	int fd = open_device(O_RDWR);
-
-	make_belt(0600);
-	if (open_belt(fd, NAME))
-		bail_out("open");
-	is_int(as(OWNER, GROUP, CLUB, change_belt, &change), EPERM,
-	       "a change of group and ttl_ms returns EPERM for a group not of the owner");
-	ok(info_of(fd).gid == GROUP && info_of(fd).ttl_ms == TTL,
-	   "a change of group and ttl_ms that returns EPERM changes neither");
-	change.gid = GROUP;
-	is_int(as(OTHER, GROUP, 0, change_belt, &change), NO_RESULT,
-	       "a change of a belt that a user may not open fails at its open");
-	SET(fd, .fields = HASHBELT_SET_MODE, .mode = 0666);
-	is_int(as(OTHER, GROUP, 0, change_belt, &change), EPERM,
-	       "a change of another user's belt returns EPERM where the user may write");
-	is_errno(apply(fd, &(struct change){ HASHBELT_SET_GID, ELSE, 0 }), 0,
-		 "the superuser's change to any group succeeds");
-	ok(info_of(fd).gid == ELSE && info_of(fd).uid == OWNER,
-	   "the superuser's change of the group leaves the owner");
-	close(fd);
-	end_belt();
-}
-
-/* The rights of a descriptor are decided when it is bound. */
 static void test_bound(void)
 {
-	int fd = open_device(O_RDWR);
+	/* One to which each task has a right. */
+	const struct belt *belt = &belts[2];
+	unsigned int task;
 
-	make_belt(0666);
-	inherited = open_device(O_RDWR | O_NONBLOCK);
-	if (open_belt(fd, NAME) || open_belt(inherited, NAME))
-		bail_out("open");
-	SET(fd, .fields = HASHBELT_SET_MODE, .mode = 0);
-	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
-	       "a descriptor keeps its rights when the mode of its belt is set to 0");
-	is_int(as(OTHER, OTHER, 0, open_again, NULL), ENOENT,
-	       "open of a belt of mode 0 returns ENOENT for a descriptor bound to it");
-	close(inherited);
-	close(fd);
-	end_belt();
+	open_all();
+	ok(try_pairs(NULL, look_through, expect_opener, &default_belt),
+	   "every caller has the opener's rights to the belt of a new descriptor");
+	for (task = 0; task < TASKS; task++)
+		if (open_belt(opened[task], belt->name))
+			bail_out("no belt");
+	SET(opened[ROOT], .fields = HASHBELT_SET_MODE, .mode = 0);
+	ok(try_pairs(NULL, look_through, expect_opener, belt),
+	   "every caller has the rights of a descriptor that was bound before the mode was set");
+	SET(opened[ROOT], .fields = HASHBELT_SET_MODE, .mode = belt->mode);
 }
 
-/* User namespaces whose superuser is the user outside */
-
-static unsigned int own_in_namespace(const void *arg)
+/* Where only the owner consumes events, a reader reads what its own descriptor asked for. */
+static int read_completions(const struct pair *pair)
 {
-	struct hashbelt_settings create = {
-		.name = "inside", .ttl_ms = TTL, .mode = 0640,
+	int fd = open_asking(pair->arg);
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+	char buffer[64];
+
+	return poll(&polled, 1, 0) ?: read_into(fd, buffer, sizeof(buffer));
+}
+
+/* Destroy */
+
+/* One of the belts that are made for the descriptors of all openers. */
+static const char *copy_of(const struct belt *belt, unsigned int opener)
+{
+	static char name[HASHBELT_NAME_SIZE];
+
+	snprintf(name, sizeof(name), "%s %u", belt->name, opener);
+	return name;
+}
+
+/* A belt that is there stays. */
+static int make(const struct belt *belt, const char *name)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = TTL, .mode = belt->mode, .consumers = belt->consumers,
 	};
-	struct change change = { HASHBELT_SET_GID, 0, 0 };
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
-	struct hashbelt_info info;
-	unsigned int bad = 0;
+	int fd = open_device(O_RDWR), err;
 
-	(void)arg;
-	if (fd < 0 || call(fd, HASHBELT_IOC_CREATE, &create) || !enter_namespace())
-		return NO_RESULT;
-	info = info_of(fd);
-	bad |= info.uid || info.gid ? BIT(0) : 0;
-	if (open_belt(fd, "inside") || info_of(fd).access != ALL_RIGHTS)
-		bad |= BIT(1);
-	if (apply(fd, &change))
-		bad |= BIT(2);
-	change.gid = 5;
-	if (apply(fd, &change) != -EINVAL)
-		bad |= BIT(3);
-	/* The outer gid is not mapped in the namespace. */
-	change.gid = OTHER;
-	if (apply(fd, &change) != -EINVAL)
-		bad |= BIT(4);
-	change.gid = ~0u;
-	if (apply(fd, &change) != -EINVAL)
-		bad |= BIT(5);
-	create.name[0] = 'I';
-	create.fields = HASHBELT_SET_GID;
-	create.gid = 5;
-	if (call(fd, HASHBELT_IOC_CREATE, &create) != -EINVAL)
-		bad |= BIT(6);
-	create.gid = 0;
-	if (call(fd, HASHBELT_IOC_CREATE, &create) || info_of(fd).gid)
-		bad |= BIT(7);
-	return bad;
+	snprintf(settings.name, sizeof(settings.name), "%s", name);
+	err = call(fd, HASHBELT_IOC_CREATE, &settings);
+	close(fd);
+	return err == -EEXIST ? 0 : err;
 }
 
-static unsigned int others_in_namespace(const void *arg)
+static int make_one(const struct pair *pair)
 {
-	struct change change = { HASHBELT_SET_GID | HASHBELT_SET_MODE, 0, 0666 };
-	unsigned int bad = 0;
-	int fd;
+	const struct belt *belt = pair->arg;
 
-	(void)arg;
-	if (!enter_namespace() || getuid())
-		return NO_RESULT;
-	fd = open(HASHBELT_DEVICE, O_RDWR);
-	if (open_belt(fd, NAME))
-		return NO_RESULT;
-	/* The belt's mode is 0666, which gives these rights. */
-	if (info_of(fd).access != (READER | HASHBELT_MAY_WRITE))
-		bad |= BIT(0);
-	if (info_of(fd).uid != 65534 || info_of(fd).gid != 65534)
-		bad |= BIT(1);
-	if (apply(fd, &change) != -EPERM || call(fd, HASHBELT_IOC_HALT, NULL) != -EPERM)
-		bad |= BIT(2);
-	if (destroy_belt(fd, NAME) != -EPERM)
-		bad |= BIT(3);
-	return bad;
+	return make(belt, belt->name);
 }
 
-static void test_mapped(void)
+static int make_copies(const struct pair *pair)
+{
+	unsigned int opener, failed = 0;
+
+	for (opener = 0; opener < TASKS; opener++)
+		failed += make(pair->arg, copy_of(pair->arg, opener)) != 0;
+	return failed;
+}
+
+static void make_as_maker(pair_fn work, const struct belt *belt)
+{
+	if (once_as(belt->maker, work, belt))
+		bail_out("no belt %s", belt->name);
+}
+
+static int destroy(const struct pair *pair)
+{
+	return destroy_belt(pair->fd, copy_of(pair->arg, pair->opener));
+}
+
+static int expect_destroyed(const struct pair *pair)
+{
+	int access = common(pair);
+
+	return !access ? -ENOENT : access & HASHBELT_MAY_OWN ? 0 : -EPERM;
+}
+
+static void test_destroy(const struct belt *belt)
+{
+	unsigned int caller, opener, wrong = 0;
+	int fd = open_device(O_RDWR);
+
+	for (caller = 0; caller < TASKS; caller++) {
+		make_as_maker(make_copies, belt);
+		call_as(caller, TASKS, destroy, belt);
+		for (opener = 0; opener < TASKS; opener++)
+			wrong += open_belt(fd, copy_of(belt, opener)) !=
+				 (results[opener][caller] ? 0 : -ENOENT);
+	}
+	ok(agrees(expect_destroyed, belt),
+	   "destroy of the belt \"%s\" succeeds if opener and caller both own it", belt->name);
+	is_int(wrong, 0, "destroy of the belt \"%s\" destroys it if it returns 0, else it does not",
+	       belt->name);
+	for (opener = 0; opener < TASKS; opener++)
+		destroy_belt(fd, copy_of(belt, opener));
+	close(fd);
+}
+
+/* Create and set */
+
+/* A right that is not to a belt: the tasks that have it, and the results for these and others. */
+struct right {
+	__u32 tasks;
+	int granted;
+	int refused;
+};
+
+static int expect_right(const struct pair *pair)
+{
+	const struct right *right = pair->arg;
+
+	return right->tasks & BIT(pair->opener) && right->tasks & BIT(pair->caller) ?
+	       right->granted : right->refused;
+}
+
+/* In its namespace the group has no number. */
+static int expect_group(const struct pair *pair)
+{
+	return pair->caller == INSIDE ? -EINVAL : expect_right(pair);
+}
+
+/* Return: the group of the belt that was made. */
+static int create_of_group(const struct pair *pair)
+{
+	struct hashbelt_settings settings = {
+		.ttl_ms = TTL, .mode = 0600, .fields = HASHBELT_SET_GID, .gid = GROUP,
+	};
+
+	return call(pair->fd, HASHBELT_IOC_CREATE, &settings) ?: (int)info_of(pair->fd).gid;
+}
+
+static int create_default(const struct pair *pair)
+{
+	return create_belt(pair->fd, HASHBELT_DEFAULT_BELT, 0600);
+}
+
+static int create_nameless(const struct pair *pair)
+{
+	return create_belt(pair->fd, "", 0600);
+}
+
+static int create_through_owner(const struct pair *pair)
+{
+	return pair->opener == OWNS ? create_nameless(pair) : 0;
+}
+
+/* Return: 0 if the belt belongs to the caller. */
+static int create_and_look(const struct pair *pair)
+{
+	uid_t uid = pair->caller == INSIDE ? 0 : tasks[pair->caller].uid;
+	gid_t gid = pair->caller == INSIDE ? 0 : tasks[pair->caller].gid;
+	struct hashbelt_info info;
+
+	if (create_belt(pair->fd, "", 0))
+		return 1;
+	info = info_of(pair->fd);
+	/* One pair differs, so that the results are not all the same. */
+	return info.uid == uid && info.gid == gid && info.access == ALL ?
+	       pair->opener == pair->caller : 2;
+}
+
+static int expect_owned(const struct pair *pair)
+{
+	return pair->opener == pair->caller;
+}
+
+/* The owner has its belts[] already. */
+static void test_account(void)
+{
+	open_all();
+	set_number("user_max_belts", 1);
+	call_as(MEMBER, TASKS, create_through_owner, NULL);
+	is_errno(results[OWNS][MEMBER], 0,
+		 "a belt that a user makes does not count as one of the opener, which is at its limit");
+	call_as(STRANGER, TASKS, create_nameless, NULL);
+	is_errno(results[STRANGER][STRANGER], EDQUOT,
+		 "a belt that a user makes through another's descriptor counts as one of its own");
+}
+
+static void test_create(void)
+{
+	static const struct right group = { ADMINS | MEMBERS, GROUP, -EPERM };
+	static const struct right name = { ADMINS, -EEXIST, -EACCES };
+	static const struct right exempt = { RESOURCEFUL, 0, -EDQUOT };
+	__u64 most = get_parameter("user_max_belts");
+
+	ok(try_pairs(NULL, create_of_group, expect_group, &group),
+	   "create with a group succeeds if opener and caller both may give a belt to it");
+	ok(try_pairs(NULL, create_default, expect_right, &name),
+	   "create of the default belt returns EACCES unless opener and caller both may make it");
+	ok(try_pairs(NULL, create_and_look, expect_owned, NULL),
+	   "a belt belongs to the user and the group of the caller, which has all rights to it");
+	/* No descriptor keeps a belt that counts. */
+	open_all();
+	set_number("user_max_belts", 0);
+	ok(try_pairs(NULL, create_nameless, expect_right, &exempt),
+	   "a belt is exempt from its user's limits if opener and caller both are");
+	test_account();
+	set_number("user_max_belts", most);
+}
+
+static int create_through_all(const struct pair *pair)
+{
+	unsigned int opener, failed = 0;
+
+	(void)pair;
+	for (opener = 0; opener < TASKS; opener++)
+		failed += create_belt(opened[opener], "", 0600) != 0;
+	return failed;
+}
+
+/* Binds all descriptors to belts that a user has made, so that callers have all rights to them. */
+static void bind_all(void)
+{
+	if (once_as(OWNS_ONLY, create_through_all, NULL))
+		bail_out("cannot make belts through all descriptors");
+}
+
+/* Return: the group that the belt has afterwards, or an error that changed nothing. */
+static int set_group(const struct pair *pair)
+{
+	int err = set_belt(pair->fd, (struct hashbelt_settings){
+		.fields = HASHBELT_SET_GID | HASHBELT_SET_TTL, .gid = GROUP, .ttl_ms = 77 });
+	struct hashbelt_info info = info_of(pair->fd);
+
+	if (err && (info.gid != (pair->caller == INSIDE ? 0 : OTHER) || info.ttl_ms != TTL))
+		return 1;
+	return err ?: (int)info.gid;
+}
+
+static int set_pinned(const struct pair *pair)
+{
+	int err = set_belt(pair->fd, (struct hashbelt_settings){
+		.fields = HASHBELT_SET_POLICY, .policy = HASHBELT_PINNED });
+
+	return !err == !!(info_of(pair->fd).policy & HASHBELT_PINNED) ? err : 1;
+}
+
+static void test_set(void)
+{
+	static const struct right group = { ADMINS | MEMBERS, GROUP, -EPERM };
+	static const struct right pin = { RESOURCEFUL, 0, -EPERM };
+
+	ok(try_pairs(bind_all, set_group, expect_group, &group),
+	   "set of a group succeeds if opener and caller both may give a belt to it");
+	ok(try_pairs(bind_all, set_pinned, expect_right, &pin),
+	   "set pins a user's belt if opener and caller both have CAP_SYS_RESOURCE");
+}
+
+/* Ids in a user namespace */
+
+static int create_inside(const struct pair *pair)
+{
+	return create_belt(open_device(O_RDWR), pair->arg, 0600);
+}
+
+/* Return: whether user and group of a belt of another user are those that have no number. */
+static int is_foreign(const struct pair *pair)
 {
 	int fd = open_device(O_RDWR);
 	struct hashbelt_info info;
 
-	is_int(as(OTHER, OTHER, 0, own_in_namespace, NULL), 0,
-	       "a user in a user namespace owns its belts, by the ids of the namespace");
+	if (open_belt(fd, pair->arg))
+		return 0;
+	info = info_of(fd);
+	return info.uid == 65534 && info.gid == 65534;
+}
+
+static void test_ids(void)
+{
+	int fd = open_device(O_RDWR);
+	struct hashbelt_info info;
+
+	is_int(once_as(INSIDE, create_inside, "inside"), 0, "a user makes a belt in a namespace");
 	if (open_belt(fd, "inside"))
 		bail_out("no belt");
 	info = info_of(fd);
 	ok(info.uid == OTHER && info.gid == OTHER,
-	   "a belt made before its owner entered a user namespace has the outer ids");
-	destroy_belt(fd, "inside");
-	if (open_belt(fd, "Inside"))
-		bail_out("no belt");
-	info = info_of(fd);
-	ok(info.uid == OTHER && info.gid == OTHER,
 	   "a belt created in a user namespace has the outer user and group");
-	destroy_belt(fd, "Inside");
-	make_belt(0666);
-	is_int(as(OTHER, OTHER, 0, others_in_namespace, NULL), 0,
-	       "the superuser of a user namespace has no rights but the mode to a belt");
-	end_belt();
+	destroy_belt(fd, "inside");
+	close(fd);
+	ok(once_as(INSIDE, is_foreign, "open"),
+	   "info shows user and group that a namespace lacks as 65534");
+}
+
+/* Demands for an owner: any user may make a belt under a name that another user expects to own. */
+
+static const struct demand {
+	enum task maker;
+	__u32 mode;
+	enum task caller;
+	uid_t owner;
+	int err;
+} demands[] = {
+	{ OWNS, 0666, STRANGER, OWNER, 0 }, { OWNS, 0666, STRANGER, OTHER, EPERM },
+	{ OWNS, 0666, STRANGER, 0, EPERM }, { OWNS, 0600, STRANGER, OWNER, ENOENT },
+	{ ROOT, 0666, STRANGER, 0, 0 }, { CONTAINER, 0666, STRANGER, 0, EPERM },
+	{ CONTAINER, 0666, CONTAINER, 0, EPERM },
+};
+
+static int open_demanding(const struct pair *pair)
+{
+	struct hashbelt_name name = name_of("demanded");
+
+	name.flags = HASHBELT_OF_OWNER;
+	name.uid = ((const struct demand *)pair->arg)->owner;
+	return call(open_device(O_RDWR), HASHBELT_IOC_OPEN, &name);
+}
+
+static void test_demand(const struct demand *demand)
+{
+	struct belt belt = { "demanded", demand->maker, .mode = demand->mode };
+	int fd = open_device(O_RDWR);
+
+	make_as_maker(make_one, &belt);
+	is_errno(once_as(demand->caller, open_demanding, demand), demand->err,
+		 "open by %s of a belt of %s, mode 0%o, that demands the owner %u: %s",
+		 tasks[demand->caller].name, tasks[demand->maker].name, demand->mode,
+		 demand->owner, error_name(demand->err));
+	destroy_belt(fd, belt.name);
 	close(fd);
 }
 
-/* A descriptor to a nameless belt gives all rights to read and write. */
-static unsigned int use_received(const void *arg)
+/* How the device was opened */
+
+static int open_node(const struct pair *pair)
 {
-	inherited = receive_descriptor(*(const int *)arg);
-	if (inherited < 0)
-		return NO_RESULT;
-	return try_reading(inherited) | try_writing(inherited);
+	int fd = open(HASHBELT_DEVICE, *(const int *)pair->arg);
+
+	return fd < 0 ? -errno : 0;
 }
 
-static void test_nameless(void)
-{
-	int sockets[2], belt = belt_of((struct hashbelt_settings){});
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
-		bail_out("socketpair: %s", strerror(errno));
-	put_text(belt, "key", "value", 0);
-	inherited = belt;
-	is_int(as(OTHER, OTHER, 0, use_inherited, NULL), READS,
-	       "a child process of another user may read a belt without a name");
-	send_descriptor(sockets[0], belt);
-	close(belt);
-	is_int(as(OTHER, OTHER, 0, use_received, &sockets[1]), BOTH,
-	       "a process that receives the descriptor may read and write a nameless belt");
-	is_int(as(OTHER, OTHER, 0, list, NULL) & ~BIT(10), 0,
-	       "next lists no belt without a name for another user");
-	close(sockets[0]);
-	close(sockets[1]);
-}
-
-static unsigned int open_node(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, *(const int *)arg);
-
-	return fd < 0 ? errno : 0;
-}
-
-static unsigned int use_default(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, O_RDWR);
-
-	(void)arg;
-	return try_reading(fd) | try_writing(fd) |
-	       action_bit(HALT, call(fd, HASHBELT_IOC_HALT, NULL));
-}
-
-/* The permissions of the device node are checked first; other tests leave it open to all. */
+/* The permissions of the device node are checked first. */
 static void test_node(void)
 {
 	static const int read_write = O_RDWR, read_only = O_RDONLY;
@@ -757,326 +708,155 @@ static void test_node(void)
 		bail_out("stat: %s", strerror(errno));
 	ok(S_ISCHR(node.st_mode) && (node.st_mode & 0777) == 0600 && !node.st_uid,
 	   "the device node has mode 0600 and belongs to the superuser");
-	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES,
-	       "open of a node of mode 0600 for writing returns EACCES for a user");
+	is_errno(once_as(STRANGER, open_node, &read_only), EACCES,
+		 "open of a node of mode 0600 for reading returns EACCES for a user");
 	chmod(HASHBELT_DEVICE, 0604);
-	is_int(as(OTHER, OTHER, 0, open_node, &read_only), 0,
-	       "open of a node of mode 0604 for reading succeeds for a user");
-	is_int(as(OTHER, OTHER, 0, open_node, &read_write), EACCES,
-	       "open of a node of mode 0604 for writing returns EACCES for a user");
+	is_errno(once_as(STRANGER, open_node, &read_only), 0,
+		 "open of a node of mode 0604 for reading succeeds for a user");
+	is_errno(once_as(STRANGER, open_node, &read_write), EACCES,
+		 "open of a node of mode 0604 for writing returns EACCES for a user");
 	chmod(HASHBELT_DEVICE, 0666);
-	is_int(as(OTHER, OTHER, 0, open_node, &read_write), 0,
-	       "open of a node of mode 0666 for reading and writing succeeds for a user");
-	is_int(as(OTHER, OTHER, 0, use_default, NULL), 0,
-	       "a user has no rights to the superuser's default belt");
 }
 
-/* uid 0 and capabilities: the belts of the superuser take both. */
-
-/* The capabilities that container engines leave to uid 0; neither SYS_ADMIN nor SYS_RESOURCE */
-#define CONTAINER	0xa80425fbu
-
-/* Work of a process of uid 0 with few capabilities. */
-struct lesser {
-	__u32 capabilities;
-	unsigned int (*work)(const void *arg);
-};
-
-static unsigned int run_lesser(const void *arg)
+static int create_then_destroy(const struct pair *pair)
 {
-	static const struct row row = { .flags = O_RDWR };
-	const struct lesser *lesser = arg;
+	int fd = *(const int *)pair->arg;
 
-	return keep_capabilities(lesser->capabilities) ? lesser->work(&row) : NO_RESULT;
+	return create_belt(fd, "", 0600) == -EPERM && destroy_belt(fd, belts[0].name) == -EPERM;
 }
 
-static unsigned int as_lesser(__u32 capabilities, unsigned int (*work)(const void *arg))
-{
-	struct lesser lesser = { capabilities, work };
-
-	return as(0, 0, 0, run_lesser, &lesser);
-}
-
-/* Tries all requests when OPEN has failed: the descriptor is still bound to the default belt. */
-static unsigned int try_unopened(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, O_RDWR | O_NONBLOCK);
-	unsigned int done;
-
-	(void)arg;
-	if (fd < 0 || open_belt(fd, NAME) != -ENOENT)
-		return BIT(ODD);
-	done = try_reading(fd) | try_writing(fd) | try_managing(fd);
-	return done | (destroy_belt(fd, NAME) == -ENOENT ? 0 : BIT(DESTROY));
-}
-
-static void test_unopened(__u32 capabilities, const char *which)
-{
-	unsigned int done = as_lesser(capabilities, try_unopened);
-
-	is_int(done, 0, "%s is refused all %u requests on the superuser's belts", which, ACTIONS);
-	note("%u of %u requests succeed", (unsigned int)__builtin_popcount(done), ACTIONS);
-}
-
-static void make_roots(__u32 mode)
-{
-	if (as(0, 0, 0, make, &mode))
-		bail_out("no belt");
-}
-
-/* Belts of other modes and makers, and other calls: opener_test.c. */
-static void test_lesser(void)
-{
-	make_roots(0600);
-	test_unopened(0, "uid 0 without capabilities");
-	test_unopened(CONTAINER, "uid 0 with a container's capabilities");
-	end_belt();
-}
-
-/* Opens a belt and demands that the user @arg owns it; returns the errno. */
-static unsigned int open_owned(const void *arg)
-{
-	struct hashbelt_name name = name_of(NAME);
-
-	name.flags = HASHBELT_OF_OWNER;
-	name.uid = *(const uid_t *)arg;
-	return -call(open(HASHBELT_DEVICE, O_RDWR), HASHBELT_IOC_OPEN, &name);
-}
-
-static unsigned int open_owned_as_lesser(const void *arg)
-{
-	static const uid_t root;
-
-	(void)arg;
-	return open_owned(&root);
-}
-
-static unsigned int make_as_lesser(const void *arg)
-{
-	static const __u32 mode = 0666;
-
-	(void)arg;
-	return make(&mode);
-}
-
-/* Any user may make a belt under a name that another user expects to own. */
-static void test_demanded_owner(void)
-{
-	static const uid_t owner = OWNER, other = OTHER, root;
-
-	make_belt(0666);
-	is_int(as(OTHER, OTHER, 0, open_owned, &owner), 0,
-	       "open that demands the owner of the belt succeeds");
-	is_int(as(OTHER, OTHER, 0, open_owned, &other), EPERM,
-	       "open that demands another owner returns EPERM");
-	is_int(as(OTHER, OTHER, 0, open_owned, &root), EPERM,
-	       "open of a user's belt that demands the superuser as the owner returns EPERM");
-	end_belt();
-	make_belt(0600);
-	is_int(as(OTHER, OTHER, 0, open_owned, &owner), ENOENT,
-	       "open that demands the owner returns ENOENT to a user without a right");
-	end_belt();
-	make_roots(0666);
-	is_int(as(OTHER, OTHER, 0, open_owned, &root), 0,
-	       "open of the superuser's belt that demands its owner succeeds");
-	end_belt();
-	as_lesser(0, make_as_lesser);
-	is_int(as(OTHER, OTHER, 0, open_owned, &root), EPERM,
-	       "a belt of uid 0 without capabilities is not the superuser's");
-	is_int(as_lesser(0, open_owned_as_lesser), EPERM,
-	       "uid 0 without capabilities cannot demand the superuser as the owner of its own belt");
-	end_belt();
-}
-
-#define SQUATTERS	16u
-
-/* Each makes a belt under the name that a client expects to be the superuser's. */
-static void test_squatters(void)
-{
-	static const uid_t root;
-	static const __u32 mode = 0666;
-	unsigned int i, reached = 0;
-
-	for (i = 0; i < SQUATTERS; i++) {
-		if (as(OTHER + i, OTHER, 0, make, &mode))
-			bail_out("no belt");
-		reached += as(OTHER, OTHER, 0, open_owned, &root) != EPERM;
-		end_belt();
-	}
-	as_lesser(0, make_as_lesser);
-	reached += as(OTHER, OTHER, 0, open_owned, &root) != EPERM;
-	end_belt();
-	is_int(reached, 0, "open that demands the superuser as the owner reaches no other's belt");
-	note("it reaches %u of the belts that %u users and uid 0 of a container have made", reached,
-	     SQUATTERS);
-}
-
-/* Belts whose events only the owner consumes */
-
-#define CONSUMED	BIT(0)
-#define ACKNOWLEDGED	BIT(1)
-#define READABLE	BIT(2)	/* by poll */
-#define REFUSED		BIT(3)	/* all three, with EPERM and POLLERR */
-#define OTHERWISE	BIT(4)	/* another right of a reader is missing */
-
-/* The task that may read the belt tries to take its event. */
-static unsigned int consume(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, *(const int *)arg | O_NONBLOCK);
-	struct pollfd polled = { .fd = fd, .events = POLLIN };
-	static char buffer[4096];
-	__u32 flags = HASHBELT_WATCH_ACK;
-	unsigned int done = 0, refused = 0;
-	__u64 sequence = 1;
-
-	if (fd < 0 || open_belt(fd, NAME))
-		return NO_RESULT;
-	if (one(fd, HASHBELT_IOC_GET, 0) || call(fd, HASHBELT_IOC_WATCH, &flags))
-		done |= OTHERWISE;
-	poll(&polled, 1, 0);
-	done |= polled.revents == POLLIN ? READABLE : 0;
-	refused += polled.revents == POLLERR;
-	if (read(fd, buffer, sizeof(buffer)) > 0)
-		done |= CONSUMED;
-	else
-		refused += errno == EPERM;
-	if (!call(fd, HASHBELT_IOC_ACK, &sequence))
-		done |= ACKNOWLEDGED;
-	else
-		refused += errno == EPERM;
-	return refused == 3 ? done | REFUSED : done;
-}
-
-/* In the mode of requests a descriptor reads what is its own. */
-static unsigned int await_requests(const void *arg)
-{
-	int fd = open(HASHBELT_DEVICE, O_RDWR | O_NONBLOCK);
-	struct pollfd polled = { .fd = fd, .events = POLLIN };
-	__u32 flags = HASHBELT_WATCH_REQUESTS;
-	static char buffer[4096];
-
-	(void)arg;
-	if (fd < 0 || open_belt(fd, NAME) || call(fd, HASHBELT_IOC_WATCH, &flags) ||
-	    poll(&polled, 1, 0))
-		return NO_RESULT;
-	return read(fd, buffer, sizeof(buffer)) < 0 ? errno : 0;
-}
-
-/* OWNER makes a belt of mode 0644, with an event. */
-static void make_reported(__u32 consumers)
-{
-	struct hashbelt_settings set = {
-		.fields = HASHBELT_SET_CONSUMERS, .consumers = consumers,
-	};
-	int fd = open_device(O_RDWR);
-
-	make_belt(0644);
-	if (open_belt(fd, NAME) || set_belt(fd, set))
-		bail_out("no belt");
-	close(fd);
-}
-
-static void test_consumers(void)
-{
-	static const int read_write = O_RDWR, read_only = O_RDONLY;
-	const unsigned int all = CONSUMED | ACKNOWLEDGED | READABLE;
-	int fd = open_device(O_RDWR);
-
-	make_reported(HASHBELT_CONSUMERS_OWNER);
-	is_int(as(OTHER, OTHER, 0, access_of, &read_write), HASHBELT_MAY_READ,
-	       "a reader of a belt whose owner consumes may only read");
-	is_int(as(OTHER, OTHER, 0, consume, &read_write), REFUSED,
-	       "a reader of a belt whose owner consumes can neither poll, read nor ack events");
-	is_int(as(OTHER, OTHER, 0, await_requests, NULL), EAGAIN,
-	       "a reader of a belt whose owner consumes reads completions of its requests");
-	is_int(as(OWNER, GROUP, 0, access_of, &read_only), READER,
-	       "the owner may consume events through a read-only descriptor");
-	is_int(as(OWNER, GROUP, 0, consume, &read_only), all,
-	       "the owner of a belt consumes the event that no reader has taken");
-	end_belt();
-	make_reported(HASHBELT_CONSUMERS_OWNER);
-	is_int(as(0, 0, 0, consume, &read_write), all,
-	       "the superuser consumes events of a belt whose owner consumes");
-	end_belt();
-	make_reported(HASHBELT_CONSUMERS_READERS);
-	is_int(as(OTHER, OTHER, 0, consume, &read_write), all,
-	       "a reader of a belt whose readers consume takes its event");
-	end_belt();
-	make_belt(0644);
-	is_int(as(OTHER, OTHER, 0, consume, &read_only), all,
-	       "a reader takes the event of a belt that was made without a choice of consumers");
-	end_belt();
-	make_reported(HASHBELT_CONSUMERS_OWNER);
-	if (open_belt(fd, NAME))
-		bail_out("open");
-	is_int(info_of(fd).state & HASHBELT_OWNER_CONSUMES, HASHBELT_OWNER_CONSUMES,
-	       "info shows that only the owner consumes");
-	SET(fd, .fields = HASHBELT_SET_MODE | HASHBELT_SET_GID, .mode = 0604, .gid = GROUP);
-	ok(info_of(fd).state & HASHBELT_OWNER_CONSUMES && info_of(fd).mode == 0604,
-	   "a change of mode and group leaves the consumers");
-	SET(fd, .fields = HASHBELT_SET_CONSUMERS);
-	ok(!(info_of(fd).state & HASHBELT_OWNER_CONSUMES) && info_of(fd).mode == 0604 &&
-	   info_of(fd).gid == GROUP, "a change of consumers leaves mode and group");
-	is_int(as(OTHER, OTHER, 0, consume, &read_write), all,
-	       "a reader takes the event after the consumers are set to readers");
-	end_belt();
-	must(fd, HASHBELT_IOC_CREATE, &((struct hashbelt_settings){
-		.consumers = HASHBELT_CONSUMERS_OWNER }));
-	is_int(info_of(fd).state, HASHBELT_NAMELESS | HASHBELT_OWNER_CONSUMES,
-	       "create takes the consumers of a belt");
-	close(fd);
-}
-
-/* The module's load is not for all users to see. */
-static unsigned int open_used_bytes(const void *arg)
-{
-	(void)arg;
-	return open(PARAMETERS "used_bytes", O_RDONLY) < 0 ? errno : 0;
-}
-
-/* A write-only descriptor returns nothing of what is stored. */
-static void test_write_only(void)
+static void test_flags(void)
 {
 	struct hashbelt_item item = text_item("key", "value");
-	int belt = open_device(O_RDWR), fd = open_device(O_WRONLY);
+	int fd = open_device(O_RDONLY), belt = open_device(O_RDWR);
+	unsigned int caller, refused = 0;
 
-	if (create_belt(belt, "written", 0600) || open_belt(fd, "written"))
+	for (caller = 0; caller < TASKS; caller++)
+		refused += once_as(caller, create_then_destroy, &fd);
+	is_int(refused, TASKS,
+	       "create and destroy through a read-only descriptor return EPERM to every caller");
+	close(fd);
+	fd = open_device(O_WRONLY);
+	if (open_belt(belt, belts[0].name) || open_belt(fd, belts[0].name))
 		bail_out("no belt");
 	item.flags = 7;
 	must(belt, HASHBELT_IOC_PUT, &item);
 	item = item_of("key");
 	item.flags = 1;
 	must(fd, HASHBELT_IOC_TOUCH, &item);
-	is_int(item.flags, 1,
-	       "touch through a write-only descriptor returns no flags of the entry");
-	destroy_belt(belt, "written");
+	is_int(item.flags, 1, "touch through a write-only descriptor returns no flags");
 	close(fd);
 	close(belt);
+}
+
+/* While the parameter closed is 1, only a task that could remove the module enters, by O_EXCL. */
+
+#define CLOSED	PARAMETERS "closed"
+
+/* Bits of a result: the task succeeded. */
+enum {
+	ENTERED		= 1,	/* opened the device */
+	ENTERED_ALONE	= 2,	/* with O_EXCL */
+	READ_IT		= 4,	/* the parameter */
+	WROTE_IT	= 8,
+	ODD		= 16,	/* another error than the right one */
+};
+
+static int enter(int flags, int bit)
+{
+	int fd = open(HASHBELT_DEVICE, O_RDWR | O_CLOEXEC | flags);
+
+	return fd >= 0 ? bit : errno == EUNATCH ? 0 : ODD;
+}
+
+/* Writes the value that the parameter has, so a task that may do it changes nothing. */
+static int try_closed(const struct pair *pair)
+{
+	int done = enter(0, ENTERED) | enter(O_EXCL, ENTERED_ALONE), fd;
+
+	if (open(CLOSED, O_RDONLY | O_CLOEXEC) >= 0)
+		done |= READ_IT;
+	fd = open(CLOSED, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES ? done : done | ODD;
+	if (write(fd, pair->arg, 1) == 1)
+		return done | WROTE_IT;
+	return errno == EPERM ? done : done | ODD;
+}
+
+static void test_closed(void)
+{
+	static const struct {
+		enum task task;
+		int open, closed;
+	} wants[] = {
+		{ ROOT, ENTERED | ENTERED_ALONE | READ_IT | WROTE_IT,
+		  ENTERED_ALONE | READ_IT | WROTE_IT },
+		{ CONTAINER, ENTERED | ENTERED_ALONE | READ_IT, READ_IT },
+		{ STRANGER, ENTERED | ENTERED_ALONE, 0 },
+		{ INSIDE, ENTERED | ENTERED_ALONE, 0 },
+	};
+	struct stat parameter;
+	unsigned int i, closed;
+	int fd = new_belt(0);
+
+	is_int(get_parameter("closed"), 0, "the device is open by default");
+	ok(!stat(CLOSED, &parameter) && (parameter.st_mode & 07777) == 0600,
+	   "only root may read and write the parameter closed");
+	for (closed = 0; closed < 2; closed++) {
+		set_number("closed", closed);
+		for (i = 0; i < ARRAY_SIZE(wants); i++)
+			is_int(once_as(wants[i].task, try_closed, closed ? "1" : "0"),
+			       closed ? wants[i].closed : wants[i].open,
+			       "%s is let do what it may where closed is %u",
+			       tasks[wants[i].task].name, closed);
+		is_int(get_parameter("closed"), closed, "closed is %u after that", closed);
+	}
+	put_text(fd, "key", "text", 0);
+	ok(holds_text(fd, "key", "text"),
+	   "a descriptor from before works while the device is closed");
+	ok(open(HASHBELT_DEVICE, O_RDONLY) < 0 && errno == EUNATCH &&
+	   open(HASHBELT_DEVICE, O_WRONLY) < 0 && errno == EUNATCH,
+	   "open for reading or for writing fails with EUNATCH while the device is closed");
+	set_number("closed", 0);
+	close(fd);
+	fd = open_device(O_RDWR);
+	close(fd);
 }
 
 int main(void)
 {
 	unsigned int i;
+	int fd;
 
-	umask(0);
+	results = shared_memory(TASKS * sizeof(*results));
+	only = shared_memory(sizeof(*only));
 	test_node();
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		test_row(&rows[i]);
-	test_splits();
-	test_holders();
-	test_mapped();
-	test_group();
-	test_group_limits();
+	open_all();
+	fd = open_device(O_RDWR);
+	for (i = 0; i < ARRAY_SIZE(belts); i++) {
+		make_as_maker(make_one, &belts[i]);
+		if (!belts[i].group)
+			continue;
+		open_belt(fd, belts[i].name);
+		SET(fd, .fields = HASHBELT_SET_GID, .gid = belts[i].group);
+	}
+	test_access();
 	test_bound();
-	test_nameless();
-	test_list();
-	test_lesser();
-	test_demanded_owner();
-	test_squatters();
-	test_consumers();
-	is_int(as(OTHER, OTHER, 0, open_used_bytes, NULL), EACCES,
-	       "open of the parameter used_bytes returns EACCES for a user");
+	is_errno(once_as(STRANGER, read_completions, "consumed"), EAGAIN,
+		 "a reader of a belt whose owner consumes reads completions of its requests");
+	test_destroy(&belts[0]);
+	test_destroy(&belts[1]);
+	test_create();
+	test_set();
+	test_ids();
+	for (i = 0; i < ARRAY_SIZE(demands); i++)
+		test_demand(&demands[i]);
+	test_flags();
+	test_closed();
+	for (i = 0; i < ARRAY_SIZE(belts); i++)
+		destroy_belt(fd, belts[i].name);
+	close(fd);
 	chmod(HASHBELT_DEVICE, 0600);
-	test_write_only();
 	return done_testing();
 }
