@@ -32,31 +32,23 @@
 #define SHARE	MIB	/* memory quota of each user: several times what an empty belt takes */
 #define HOUR	3600000ULL	/* time-to-live of the belts, milliseconds */
 
-static unsigned char value[65536];
+static __u64 before;		/* used_bytes, without belts of these tests */
+static __u64 *taken;		/* by the belts of fill_two(); shared */
 
-/*
- * Puts until a put fails, at most 100000 times; returns the error. Keys are unique across
- * processes: a put over an entry at the limit would fail until the old entry is freed.
- */
+/* Puts new keys until a put fails, at most 100000 times; returns the error. */
 static int fill_up(int belt, __u32 len, unsigned int *count)
 {
-	static struct {
-		pid_t pid;
-		unsigned int number;
-	} key;
-	unsigned int number;
+	static unsigned int number;
+	static pid_t pid;
 	int err = 0;
 
-	key.pid = getpid();
-	for (number = 0; !err && number < 100000; number++, key.number++) {
-		struct hashbelt_item item = {
-			.key = address(&key), .key_len = sizeof(key),
-			.value = address(value), .value_len = len,
-		};
-
-		err = call(belt, HASHBELT_IOC_PUT, &item);
+	/* A put over an entry of another process would fail at the limit until that is freed. */
+	if (pid != getpid()) {
+		pid = getpid();
+		number = pid << 17;
 	}
-	*count = number - 1;
+	for (*count = 0; !err && *count < 100000; *count += !err)
+		err = put_zeros(belt, number++, len, 0);
 	return err;
 }
 
@@ -93,73 +85,11 @@ static int new_of(__u32 policy)
 	return err;
 }
 
-static int new_plain(void)
-{
-	return new_of(0);
-}
-
-/* Work for as(): each function returns 0, or a number that tells where it failed. */
-
-static unsigned int fill_share(const void *arg)
-{
-	__u64 bytes, more;
-	unsigned int count;
-	int belt = new_plain(), other;
-
-	if (belt < 0)
-		return 1;
-	other = new_plain();
-	if (other < 0)
-		return 2;
-	if (fill_for_good(belt, *(const __u32 *)arg, &bytes) != -EDQUOT)
-		return 3;
-	if (bytes > SHARE)
-		return 4;
-	if (bytes <= SHARE / 2)
-		return 5;
-	/* The other belt may have no room for a single value. */
-	if (fill_for_good(other, *(const __u32 *)arg, &more) != -EDQUOT)
-		return 6;
-	if (bytes + more > SHARE)
-		return 7;
-	if (fill_up(belt, *(const __u32 *)arg, &count) != -EDQUOT)
-		return 8;
-	close(other);
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	return 0;
-}
-
 static bool can_put(void *arg)
 {
 	struct hashbelt_item item = text_item("key", "value");
 
 	return !call(*(int *)arg, HASHBELT_IOC_PUT, &item);
-}
-
-static unsigned int free_share(const void *arg)
-{
-	int belt = new_plain(), other = new_plain();
-	__u64 bytes;
-
-	(void)arg;
-	if (belt < 0 || other < 0)
-		return 1;
-	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
-		return 2;
-	must(belt, HASHBELT_IOC_CLEAR, NULL);
-	if (!at_last(can_put, &other))
-		return 3;
-	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
-		return 4;
-	advance(belt, 3 * HOUR);
-	if (!at_last(can_put, &other))
-		return 5;
-	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
-		return 6;
-	close(belt);
-	if (!at_last(can_put, &other))
-		return 7;
-	return 0;
 }
 
 static int used_fd;	/* used_bytes, which only the superuser may open */
@@ -173,169 +103,163 @@ static __u64 used_now(void)
 	return strtoull(text, NULL, 10);
 }
 
-/* Fills new belts one after the other: memory that is not freed yet still counts. */
-static unsigned int fill_again(const void *arg)
-{
-	__u64 most = *(const __u64 *)arg + SHARE + SHARE / 8;
-	unsigned int round, count;
-	int belt;
+/* Tasks that have an account, and not one of their own. */
 
-	for (round = 0; round < scaled_from(5, 20); round++) {
-		belt = new_plain();
-		if (belt < 0 && belt != -EDQUOT)
-			return 1;
-		if (belt < 0)
-			continue;
-		fill_up(belt, sizeof(value), &count);
-		if (used_now() > most)
-			return 2;
-		close(belt);
-	}
-	return 0;
-}
+enum who { USER, IN_NAMESPACE, SUBORDINATE, POWERLESS };
 
-static unsigned int fill_in_namespace(const void *arg)
-{
-	if (!enter_namespace())
-		return 20;
-	return fill_share(arg);
-}
+typedef unsigned int (*work_fn)(const void *arg);
 
-/* The superuser has no quota, whatever the policy of its belt, @arg. */
-static unsigned int fill_more(const void *arg)
-{
-	int belt = new_of(*(const __u32 *)arg);
-	unsigned int count;
-
-	if (belt < 0)
-		return 1;
-	for (count = 0; count < 3 * SHARE / sizeof(value); count++) {
-		struct hashbelt_item item = {
-			.key = address(&count), .key_len = sizeof(count),
-			.value = address(value), .value_len = sizeof(value),
-		};
-
-		if (call(belt, HASHBELT_IOC_PUT, &item))
-			return 2;
-	}
-	if (info_of(belt).bytes <= 3 * SHARE)
-		return 3;
-	return 0;
-}
-
-/* fill_more() with uid 0 alone */
-static unsigned int fill_without_capabilities(const void *arg)
-{
-	return keep_capabilities(0) ? fill_share(arg) : 20;
-}
-
-/* Work in a user namespace that @uid has made. */
-struct inside {
-	uid_t uid;
-	unsigned int (*work)(const void *arg);
+struct job {
+	enum who who;
+	work_fn work;
 	const void *arg;
 };
 
-/* Maps the ids of a process as newuidmap(1) does: 0 is @uid, the others are subordinate ids. */
-static bool map_ids(pid_t pid, uid_t uid)
+/* Maps the ids of a process as newuidmap(1) does: 0 is ALICE, the others are subordinate ids. */
+static bool map_ids(pid_t pid)
 {
 	char path[64], map[64];
 	bool good;
 
-	snprintf(map, sizeof(map), "0 %u 1\n1 100000 65535\n", uid);
+	snprintf(map, sizeof(map), "0 %u 1\n1 100000 65535\n", ALICE);
 	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
 	good = write_line(path, map);
 	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
 	return good && write_line(path, map);
 }
 
-/* For as(0, ...): a child process keeps the rights to map ids. */
-static unsigned int run_inside(const void *arg)
+/* Makes a namespace of ALICE with 65536 uids. For uid 0: a child keeps the right to map ids. */
+static bool enter_mapped(void)
 {
-	const struct inside *inside = arg;
 	pid_t self = getpid(), mapper;
 	int made[2], status = 1;
 	char byte = 0;
 
 	if (pipe(made))
-		return NO_RESULT;
+		return false;
 	mapper = fork();
 	if (!mapper) {
 		close(made[1]);
-		_exit(read(made[0], &byte, 1) != 1 || !map_ids(self, inside->uid));
+		_exit(read(made[0], &byte, 1) != 1 || !map_ids(self));
 	}
-	become(inside->uid, inside->uid, 0);
-	if (unshare(CLONE_NEWUSER) || write(made[1], &byte, 1) != 1 ||
-	    waitpid(mapper, &status, 0) != mapper || status)
+	become(ALICE, ALICE, 0);
+	return !unshare(CLONE_NEWUSER) && write(made[1], &byte, 1) == 1 &&
+	       waitpid(mapper, &status, 0) == mapper && !status;
+}
+
+static unsigned int run_job(const void *arg)
+{
+	const struct job *job = arg;
+
+	if (job->who == IN_NAMESPACE ? !enter_namespace() :
+	    job->who == SUBORDINATE ? !enter_mapped() :
+	    job->who == POWERLESS ? !keep_capabilities(0) : false)
 		return NO_RESULT;
-	return inside->work(inside->arg);
+	return job->work(job->arg);
 }
 
-/* Return: the result of @work as user 0 of a namespace of 65536 uids that @uid has made. */
-static unsigned int in_namespace_of(uid_t uid, unsigned int (*work)(const void *arg),
-				    const void *arg)
+static unsigned int as_who(enum who who, work_fn work, const void *arg)
 {
-	struct inside inside = { uid, work, arg };
+	struct job job = { who, work, arg };
+	uid_t uid = who == SUBORDINATE || who == POWERLESS ? 0 : ALICE;
 
-	return as(0, 0, 0, run_inside, &inside);
+	return as(uid, uid, 0, run_job, &job);
 }
 
-/* Fills a belt of each of two uids of a namespace. */
-static unsigned int fill_as_two(const void *arg)
+/* as_who() once the memory of earlier tests is freed: until then it counts. */
+static unsigned int alone_as(enum who who, work_fn work, const void *arg)
 {
+	used_at_last(before);
+	return as_who(who, work, arg);
+}
+
+/* Work for as(): each function returns 0, or a number that tells where it failed. */
+
+/**
+ * struct share - two belts, which are filled, and may have so much together
+ * @what:	for the test line
+ * @who:	whose belts they are; of a namespace with many uids, each belongs to another one
+ * @policy:	their policy
+ * @most:	the limit
+ */
+static const struct share {
+	const char *what;
+	enum who who;
+	__u32 policy;
+	__u64 most;
+} shares[] = {
+	{ "a user's belts take no more than user_max_bytes", USER, 0, SHARE },
+	{ "a user gets no larger share in a user namespace of its own", IN_NAMESPACE, 0, SHARE },
+	{ "two uids of a user's namespace share one user_max_bytes", SUBORDINATE, 0, SHARE },
+	{ "uid 0 without capabilities uses no more than user_max_bytes", POWERLESS, 0, SHARE },
+	{ "a user's pinned belts take at most half of its quota", USER, HASHBELT_PINNED,
+	  SHARE / 2 },
+	{ "a user's pinned belts take no more in a user namespace of its own", IN_NAMESPACE,
+	  HASHBELT_PINNED, SHARE / 2 },
+}, whole_share = {
+	"a user's pinned belts take its whole quota at user_max_pinned 100", USER, HASHBELT_PINNED,
+	SHARE
+};
+
+static unsigned int fill_two(const void *arg)
+{
+	const struct share *share = arg;
 	__u64 bytes, more;
 	int belt, other;
 
-	(void)arg;
-	setfsuid(1);
-	belt = new_plain();
-	setfsuid(2);
-	other = new_plain();
+	if (share->who == SUBORDINATE)
+		setfsuid(1);
+	belt = new_of(share->policy);
+	if (share->who == SUBORDINATE)
+		setfsuid(2);
+	other = new_of(share->policy);
 	if (belt < 0 || other < 0)
 		return 1;
 	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
 		return 2;
-	if (fill_for_good(other, 4000, &more) != -EDQUOT)
+	if (bytes > share->most || bytes <= share->most / 2)
 		return 3;
-	return bytes + more > SHARE ? 4 : 0;
+	if (fill_for_good(other, 4000, &more) != -EDQUOT)
+		return 4;
+	*taken = bytes + more;
+	return bytes + more > share->most ? 5 : 0;
 }
 
-/* Runs @work as ALICE once the memory of earlier tests is freed: until then it counts. */
-static unsigned int as_alice(__u64 before, unsigned int (*work)(const void *arg),
-			     const void *arg)
+static void test_share(const struct share *share)
 {
-	used_at_last(before);
-	return as(ALICE, ALICE, 0, work, arg);
+	is_int(alone_as(share->who, fill_two, share), 0, "%s: EDQUOT", share->what);
+	note("they take %llu of %lu bytes", *taken, SHARE);
 }
 
-static void test_memory(__u64 before)
+/* Fills new belts one after the other: memory that is not freed yet still counts. */
+static unsigned int fill_again(const void *arg)
 {
-	static const __u32 lens[] = { 16, 4000, 65536 }, policies[] = { 0, HASHBELT_PINNED };
+	unsigned int round, count;
+	int belt;
+
+	(void)arg;
+	for (round = 0; round < scaled_from(5, 20); round++) {
+		belt = new_of(0);
+		if (belt < 0 && belt != -EDQUOT)
+			return 1;
+		if (belt < 0)
+			continue;
+		fill_up(belt, 65536, &count);
+		if (used_now() > before + SHARE + SHARE / 8)
+			return 2;
+		close(belt);
+	}
+	return 0;
+}
+
+static void test_memory(void)
+{
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(lens); i++)
-		is_int(as_alice(before, fill_share, &lens[i]), 0,
-		       "a user's belts use no more than user_max_bytes: EDQUOT, values of %u",
-		       lens[i]);
-	is_int(as_alice(before, free_share, NULL), 0,
-	       "a user gets back its share after a clear, after expiry and after a close");
-	is_int(as_alice(before, fill_again, &before), 0,
+	for (i = 0; i < ARRAY_SIZE(shares); i++)
+		test_share(&shares[i]);
+	is_int(alone_as(USER, fill_again, NULL), 0,
 	       "a user's closed belts count in its share until their memory is free");
-	is_int(as_alice(before, fill_in_namespace, &lens[1]), 0,
-	       "a user gets no larger share in a user namespace of its own");
-	used_at_last(before);
-	is_int(in_namespace_of(ALICE, fill_as_two, NULL), 0,
-	       "two uids of a user's namespace share one user_max_bytes");
-	used_at_last(before);
-	is_int(as(0, 0, 0, fill_without_capabilities, &lens[1]), 0,
-	       "uid 0 without capabilities uses no more than user_max_bytes");
-	used_at_last(before);
-	for (i = 0; i < ARRAY_SIZE(policies); i++) {
-		is_int(as(0, 0, 0, fill_more, &policies[i]), 0,
-		       "a belt of the superuser uses more than user_max_bytes, policy %#x",
-		       policies[i]);
-		used_at_last(before);
-	}
 }
 
 /* Belts of other users */
@@ -361,52 +285,39 @@ static unsigned int fill_named(const void *arg)
 
 static unsigned int put_in_own(const void *arg)
 {
-	int belt = new_plain();
+	int belt = new_of(0);
 
 	(void)arg;
-	if (belt < 0)
-		return 1;
-	return !can_put(&belt);
+	return belt < 0 || !can_put(&belt);
 }
 
-/*
- * True if the quota of ALICE, the owner of @belt, is used up. Fills the belt with large and then
- * with small entries: a new belt fits into the rest that large ones leave. Does so again and again:
- * an index that has grown frees its old table later, and that memory has to be used as well.
- */
-static bool is_used_up(int belt)
+/* Fills a new belt. Return: 0 if it and the @arg bytes of another one are within the quota. */
+static unsigned int fill_rest(const void *arg)
 {
-	unsigned int count, round;
+	int belt = new_of(0);
+	__u64 bytes;
 
-	for (round = 0; round < 100; round++) {
-		__u64 used;
-
-		if (fill_up(belt, 4000, &count) != -EDQUOT || fill_up(belt, 0, &count) != -EDQUOT)
-			return false;
-		used = get_parameter("used_bytes");
-
-		if (as(ALICE, ALICE, 0, put_in_own, NULL))
-			return true;
-		used_at_last(used);
-	}
-	return false;
+	if (belt < 0)
+		return belt != -EDQUOT;
+	return fill_for_good(belt, 4000, &bytes) != -EDQUOT || bytes + *(const __u64 *)arg > SHARE;
 }
 
 static void test_owner(void)
 {
 	int fd = open_device(O_RDWR);
 	unsigned int count;
+	__u64 bytes;
 
 	if (as(ALICE, ALICE, 0, make_open, "alice") || open_belt(fd, "alice"))
 		bail_out("no belt");
 	is_int(as(BOB, BOB, 0, fill_named, "alice"), EDQUOT,
 	       "put by a second user in a full share of the belt's owner returns EDQUOT");
-	is_errno(fill_up(fd, 4000, &count), EDQUOT,
+	is_errno(fill_for_good(fd, 4000, &bytes), EDQUOT,
 		 "put by the superuser in a full share of the belt's owner returns EDQUOT");
 	is_int(as(BOB, BOB, 0, put_in_own, NULL), 0,
 	       "put by a user that filled another user's belt succeeds in its own belt");
-	ok(is_used_up(fd),
-	   "an owner whose belt others have filled can put nothing into a new belt");
+	is_int(as(ALICE, ALICE, 0, fill_rest, &bytes), 0,
+	       "an owner whose belt others have filled has no more than the rest of its share");
 	set_number("user_max_bytes", 2 * SHARE);
 	is_errno(fill_up(fd, 4000, &count), EDQUOT,
 		 "put returns EDQUOT at a user_max_bytes that was doubled");
@@ -457,7 +368,7 @@ static void test_reserve(void)
 	used = get_parameter("used_bytes");
 	ok(used <= most - most / 8 && used > most / 4 * 3, "users leave an eighth of max_bytes");
 	note("users fill %llu of %llu bytes", used, most);
-	belt = new_plain();
+	belt = new_of(0);
 	if (!ok(belt >= 0, "the superuser makes a belt where users have filled their part"))
 		note("create: %s", error_name(belt));
 	is_errno(belt < 0 ? belt : fill_up(belt, 0, &count), ENOSPC,
@@ -476,35 +387,6 @@ static void test_reserve(void)
 
 /* Pinned belts, for which a user has half of its quota */
 
-static __u64 *pinned_bytes;	/* of the belts of fill_pinned(); shared */
-
-/* Fills two pinned belts; their bytes are at most @arg, a number, and more than half of that. */
-static unsigned int fill_pinned(const void *arg)
-{
-	int belt = new_of(HASHBELT_PINNED), other = new_of(HASHBELT_PINNED);
-	__u64 most = *(const __u64 *)arg, bytes, more;
-
-	if (belt < 0 || other < 0)
-		return 1;
-	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
-		return 2;
-	if (bytes > most)
-		return 3;
-	if (bytes <= most / 2)
-		return 4;
-	if (fill_for_good(other, 4000, &more) != -EDQUOT)
-		return 5;
-	*pinned_bytes = bytes + more;
-	return bytes + more > most ? 6 : 0;
-}
-
-static unsigned int fill_pinned_in_namespace(const void *arg)
-{
-	if (!enter_namespace())
-		return 20;
-	return fill_pinned(arg);
-}
-
 static int set_policy(int belt, __u32 policy)
 {
 	return set_belt(belt, (struct hashbelt_settings){
@@ -518,32 +400,15 @@ static unsigned int fill_unpinned(const void *arg)
 	__u64 bytes;
 
 	(void)arg;
-	if (belt < 0)
+	if (belt < 0 || set_policy(belt, 0))
 		return 1;
-	if (set_policy(belt, 0))
+	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT || bytes > SHARE / 2)
 		return 2;
-	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
+	if (set_policy(belt, HASHBELT_PINNED) || info_of(belt).policy != HASHBELT_PINNED)
 		return 3;
-	if (bytes > SHARE / 2)
-		return 4;
-	if (set_policy(belt, HASHBELT_PINNED))
-		return 5;
-	return info_of(belt).policy == HASHBELT_PINNED ? 0 : 6;
-}
-
-/* A pinned belt that was given up makes room for another one. */
-static unsigned int refill_pinned(const void *arg)
-{
-	int belt = new_of(HASHBELT_PINNED);
-	__u64 bytes;
-
-	(void)arg;
-	if (belt < 0)
-		return 1;
-	if (fill_for_good(belt, 4000, &bytes) != -EDQUOT)
-		return 2;
+	/* A pinned belt that was given up makes room for another one. */
 	close(belt);
-	return new_of(HASHBELT_PINNED) < 0 ? 3 : 0;
+	return new_of(HASHBELT_PINNED) < 0 ? 4 : 0;
 }
 
 static unsigned int make_pinned(const void *arg)
@@ -554,72 +419,42 @@ static unsigned int make_pinned(const void *arg)
 	return belt < 0 ? -belt : 0;
 }
 
-/* Return: the errno of a SET of @policy for a belt of one's own that was created without PINNED. */
-static unsigned int set_policy_of_own(const void *arg)
-{
-	int belt = new_of(HASHBELT_WIPE);
-
-	return belt < 0 ? NO_RESULT : (unsigned int)-set_policy(belt, *(const __u32 *)arg);
-}
-
 /* A refused SET changes nothing, also not the settings beside the policy. */
 static unsigned int set_more_of_own(const void *arg)
 {
 	struct hashbelt_settings more = {
 		.fields = HASHBELT_SET_POLICY | HASHBELT_SET_TTL, .ttl_ms = 2 * HOUR,
-		.policy = HASHBELT_PINNED,
+		.policy = HASHBELT_PINNED | HASHBELT_EVICT,
 	};
 	int belt = new_of(HASHBELT_WIPE);
 
 	(void)arg;
-	if (belt < 0)
+	if (belt < 0 || set_belt(belt, more) != -EPERM)
 		return 1;
-	if (set_belt(belt, more) != -EPERM)
-		return 2;
 	if (info_of(belt).policy != HASHBELT_WIPE || info_of(belt).ttl_ms != HOUR)
-		return 3;
+		return 2;
 	/* The policy is not named: PINNED in it is ignored. */
 	more.fields = HASHBELT_SET_TTL;
-	if (set_belt(belt, more))
-		return 4;
-	return info_of(belt).policy != HASHBELT_WIPE || info_of(belt).ttl_ms != 2 * HOUR;
+	if (set_belt(belt, more) || info_of(belt).policy != HASHBELT_WIPE ||
+	    info_of(belt).ttl_ms != 2 * HOUR)
+		return 3;
+	return set_policy(belt, HASHBELT_EVICT) ? 4 : 0;
 }
 
-static void test_pinned(__u64 before)
+static void test_pinned(void)
 {
-	static const __u32 policies[] = { HASHBELT_PINNED, HASHBELT_PINNED | HASHBELT_EVICT };
-	static const __u32 evict = HASHBELT_EVICT;
-	static const __u64 half = SHARE / 2, whole = SHARE;
-	unsigned int i;
-
-	pinned_bytes = shared_memory(sizeof(*pinned_bytes));
-	is_int(as_alice(before, fill_pinned, &half), 0,
-	       "a user's pinned belts take at most half of its quota together: EDQUOT");
-	note("pinned belts take %llu of %lu bytes", *pinned_bytes, SHARE);
-	is_int(as_alice(before, fill_pinned_in_namespace, &half), 0,
-	       "a user's pinned belts take at most half of its quota in a user namespace of its own");
-	is_int(as_alice(before, fill_unpinned, NULL), 0,
+	is_int(alone_as(USER, fill_unpinned, NULL), 0,
 	       "a belt that was created pinned keeps that limit when unpinned, and is pinned again");
-	is_int(as_alice(before, refill_pinned, NULL), 0,
-	       "create of a pinned belt waits until a pinned belt that was given up is freed");
-	for (i = 0; i < ARRAY_SIZE(policies); i++)
-		is_int(as_alice(before, set_policy_of_own, &policies[i]), EPERM,
-		       "SET of policy %#x on a user's belt that was created unpinned returns EPERM",
-		       policies[i]);
-	is_int(as_alice(before, set_policy_of_own, &evict), 0,
-	       "SET of EVICT on a user's belt that was created unpinned succeeds");
-	is_int(as_alice(before, set_more_of_own, NULL), 0,
+	is_int(alone_as(USER, set_more_of_own, NULL), 0,
 	       "a refused SET of PINNED changes nothing, and PINNED in a policy that is not set is ignored");
 	set_number("user_max_pinned", 100);
-	is_int(as_alice(before, fill_pinned, &whole), 0,
-	       "a user's pinned belts take its whole quota at user_max_pinned 100: EDQUOT");
+	test_share(&whole_share);
 	set_number("user_max_pinned", 0);
-	is_int(as_alice(before, make_pinned, NULL), EDQUOT,
+	is_int(alone_as(USER, make_pinned, NULL), EDQUOT,
 	       "create of a pinned belt by a user returns EDQUOT at user_max_pinned 0");
-	is_int(as_alice(before, put_in_own, NULL), 0,
+	is_int(alone_as(USER, put_in_own, NULL), 0,
 	       "put in a user's belt that is not pinned succeeds at user_max_pinned 0");
 	set_number("user_max_pinned", 50);
-	used_at_last(before);
 }
 
 /* The number of belts */
@@ -682,17 +517,10 @@ static bool is_made(unsigned int result, unsigned int n, int err, const char *pr
 	return false;
 }
 
-static unsigned int make_in_namespace(const void *arg)
-{
-	if (!enter_namespace())
-		return 1;
-	return make_many(arg);
-}
-
 /* True as soon as a belt can be made: earlier belts take a while to be freed. */
 static bool can_make(void *arg)
 {
-	int fd = new_plain();
+	int fd = new_of(0);
 
 	(void)arg;
 	if (fd >= 0)
@@ -720,7 +548,7 @@ static unsigned int make_as_all(const void *arg)
 		setfsuid(uid);
 		if ((uid_t)setfsuid(-1) != uid)
 			return NO_RESULT;
-		fd = new_plain();
+		fd = new_of(0);
 		if (fd >= 0)
 			n++;
 		else
@@ -735,29 +563,6 @@ static unsigned int make_nested(const void *arg)
 	if (setresuid(1, 1, 1) || unshare(CLONE_NEWUSER))
 		return NO_RESULT;
 	return make_many(arg);
-}
-
-static unsigned int make_without_capabilities(const void *arg)
-{
-	return keep_capabilities(0) ? make_many(arg) : NO_RESULT;
-}
-
-static void test_accounts(void)
-{
-	unsigned int made = in_namespace_of(ALICE, make_as_all, NULL);
-
-	is_made(made, 6, EDQUOT,
-		"all uids of a user's namespace make user_max_belts belts together: EDQUOT");
-	note("1 account: %u uids make %u belts, of which each account may have 6", uids(),
-	     made >> 16);
-	as(ALICE, ALICE, 0, make_many, "alice");
-	is_made(in_namespace_of(ALICE, make_nested, "nested"), 3, EDQUOT,
-		"a namespace in a user's namespace shares the user's user_max_belts: EDQUOT");
-	is_made(as(0, 0, 0, make_without_capabilities, "root"), 6, EDQUOT,
-		"uid 0 without capabilities makes user_max_belts belts: EDQUOT");
-	as(0, 0, 0, destroy_many, "alice");
-	as(0, 0, 0, destroy_many, "nested");
-	as(0, 0, 0, destroy_many, "root");
 }
 
 /* Makes belts and destroys each by its name; two descriptors stay bound to each. As make_many(). */
@@ -781,8 +586,15 @@ static unsigned int make_and_destroy(const void *arg)
 	return n << 16 | -err;
 }
 
+static void end_belts(const char *prefix)
+{
+	as(0, 0, 0, destroy_many, prefix);
+}
+
 static void test_user_belts(void)
 {
+	unsigned int made;
+
 	set_number("user_max_belts", 6);
 	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
 		"a user makes user_max_belts belts, with names and without: EDQUOT");
@@ -790,20 +602,33 @@ static void test_user_belts(void)
 		"another user makes user_max_belts belts beside those of the first: EDQUOT");
 	is_made(as(0, 0, 0, make_many, "root"), 20, 0,
 		"the superuser makes more belts than user_max_belts");
-	as(ALICE, ALICE, 0, destroy_many, "alice");
+	end_belts("alice");
+	end_belts("bob");
+	end_belts("root");
 	is_made(as(ALICE, ALICE, 0, make_and_destroy, "held"), 20, 0,
 		"destroyed belts with bound descriptors do not count against user_max_belts");
-	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 6, EDQUOT,
+	is_made(as_who(USER, make_many, "alice"), 6, EDQUOT,
 		"a user makes belts in place of those that it has destroyed and closed");
-	is_made(as(ALICE, ALICE, 0, make_in_namespace, "more"), 3, EDQUOT,
+	/* Belts with a name outlive their process: there are three. */
+	is_made(as_who(IN_NAMESPACE, make_many, "more"), 3, EDQUOT,
 		"a user in a user namespace of its own makes no more belts: EDQUOT");
-	as(ALICE, ALICE, 0, destroy_many, "more");
-	as(ALICE, ALICE, 0, destroy_many, "alice");
-	as(BOB, BOB, 0, destroy_many, "bob");
-	as(0, 0, 0, destroy_many, "root");
+	end_belts("more");
+	is_made(as_who(SUBORDINATE, make_nested, "nested"), 3, EDQUOT,
+		"a namespace in a user's namespace shares the user's user_max_belts: EDQUOT");
+	end_belts("nested");
+	end_belts("alice");
+	is_made(as_who(POWERLESS, make_many, "root"), 6, EDQUOT,
+		"uid 0 without capabilities makes user_max_belts belts: EDQUOT");
+	end_belts("root");
+	made = as_who(SUBORDINATE, make_as_all, NULL);
+	is_made(made, 6, EDQUOT,
+		"all uids of a user's namespace make user_max_belts belts together: EDQUOT");
+	note("1 account: %u uids make %u belts, of which each account may have 6", uids(),
+	     made >> 16);
 }
 
 #define HELD		16	/* events of 64 KiB that a reader does not acknowledge */
+#define HELD_LEN	65536
 #define HELD_BELTS	8
 
 /*
@@ -815,7 +640,7 @@ static int hold_belt(unsigned int number)
 	struct hashbelt_settings settings = {
 		.ttl_ms = HOUR, .buckets = 4096, .handler = HASHBELT_NOTIFY, .mode = 0666,
 	};
-	static char records[HELD * (sizeof(value) + 256)];
+	static char records[HELD * (HELD_LEN + 256)];
 	int belt = open_device(O_RDWR), reader = open_device(O_RDWR);
 	unsigned int i;
 
@@ -827,9 +652,9 @@ static int hold_belt(unsigned int number)
 		bail_out("%s: no such belt", settings.name);
 	watch(reader, HASHBELT_WATCH_ACK);
 	for (i = 0; i < HELD; i++)
-		put_zeros(belt, i, sizeof(value), 0);
+		put_zeros(belt, i, HELD_LEN, 0);
 	advance(belt, 3 * HOUR);
-	if (read(reader, records, sizeof(records)) < HELD * (ssize_t)sizeof(value))
+	if (read(reader, records, sizeof(records)) < HELD * (ssize_t)HELD_LEN)
 		bail_out("%s: there are fewer events", settings.name);
 	for (i = 0; i < scaled_from(100, 1000); i++)
 		put_zeros(belt, i, 200, 0);
@@ -838,7 +663,7 @@ static int hold_belt(unsigned int number)
 }
 
 /* Tasks of other users keep descriptors that are bound to the belts that a user destroys. */
-static void test_held(__u64 before)
+static void test_held(void)
 {
 	int fd = open_device(O_RDWR), readers[HELD_BELTS], err = 0;
 	__u64 full, left;
@@ -856,7 +681,7 @@ static void test_held(__u64 before)
 	setfsuid(0);
 	left = used_now();
 	is_int(err, 0, "a user destroys belts that other tasks have open, with events in flight");
-	ok(full - before > HELD_BELTS * HELD * sizeof(value) && left == before,
+	ok(full - before > HELD_BELTS * HELD * HELD_LEN && left == before,
 	   "all memory of destroyed belts is freed when DESTROY returns");
 	note("%llu of %llu bytes were not freed", left - before, full - before);
 	for (i = 0; i < HELD_BELTS; i++) {
@@ -890,45 +715,11 @@ static void test_held_by_call(void)
 	full = used_now();
 	if (destroy_belt(fd, "held0"))
 		bail_out("destroy: %s", strerror(errno));
-	ok(used_at_last(full - HELD * sizeof(value)),
+	ok(used_at_last(full - HELD * HELD_LEN),
 	   "events in flight of a destroyed belt are freed while a call on it goes on");
 	kill_and_wait(child);
 	close(reader);
 	close(fd);
-}
-
-/* Four processes make belts at once; they share the page with the counters. */
-static unsigned int make_at_once(const void *arg)
-{
-	unsigned int *counts = (unsigned int *)arg, i;
-	pid_t children[4];
-	int fds[100];
-
-	for (i = 0; i < 4; i++) {
-		children[i] = fork();
-		if (children[i])
-			continue;
-		for (i = 0; i < 100; i++) {
-			fds[i] = new_plain();
-			__atomic_fetch_add(&counts[fds[i] >= 0], 1, __ATOMIC_RELAXED);
-		}
-		/* No process closes a belt before all have tried. */
-		while (counts[0] + counts[1] < 400)
-			usleep(1000);
-		_exit(0);
-	}
-	for (i = 0; i < 4; i++)
-		waitpid(children[i], NULL, 0);
-	return counts[1];
-}
-
-static void test_at_once(void)
-{
-	unsigned int *counts = shared_memory(2 * sizeof(*counts));
-
-	set_number("user_max_belts", 57);
-	is_int(as(ALICE, ALICE, 0, make_at_once, counts), 57,
-	       "four processes of a user make user_max_belts belts at once and no more");
 }
 
 static void test_belts(void)
@@ -936,15 +727,15 @@ static void test_belts(void)
 	unsigned int names = count_names(), made, left;
 
 	set_number("max_belts", names);
-	is_int(new_plain(), -ENOSPC, "create returns ENOSPC when there are max_belts belts");
+	is_int(new_of(0), -ENOSPC, "create returns ENOSPC when there are max_belts belts");
 	set_number("max_belts", names + 4);
 	at_last(can_make, NULL);
 	is_made(as(0, 0, 0, make_many, "root"), 4, ENOSPC,
 		"create makes belts up to a max_belts that was raised by four: ENOSPC");
 	is_made(as(ALICE, ALICE, 0, make_many, "alice"), 2, ENOSPC,
 		"a user makes the belts that the superuser has left of max_belts: ENOSPC");
-	as(0, 0, 0, destroy_many, "root");
-	as(ALICE, ALICE, 0, destroy_many, "alice");
+	end_belts("root");
+	end_belts("alice");
 	is_int(count_names(), names, "the belts of a process that ended are gone");
 	set_number("max_belts", 16);
 	made = as(ALICE, ALICE, 0, make_many, "alice");
@@ -955,10 +746,10 @@ static void test_belts(void)
 		"the superuser makes more belts than users have left: ENOSPC");
 	note("of max_belts 16 a user makes %u beside %u others; the superuser has the rest",
 	     made >> 16, names);
-	as(0, 0, 0, destroy_many, "root");
-	as(ALICE, ALICE, 0, destroy_many, "alice");
+	end_belts("root");
+	end_belts("alice");
 	set_number("max_belts", names - 1);
-	is_int(new_plain(), -ENOSPC,
+	is_int(new_of(0), -ENOSPC,
 	       "create returns ENOSPC when max_belts is set below the number of belts");
 }
 
@@ -968,7 +759,7 @@ int main(void)
 		"max_bytes", "user_max_bytes", "max_belts", "user_max_belts",
 		"user_max_pinned",
 	};
-	__u64 before = get_parameter("used_bytes"), was[ARRAY_SIZE(names)];
+	__u64 was[ARRAY_SIZE(names)];
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
@@ -979,26 +770,25 @@ int main(void)
 	ok(was[1] && was[1] <= was[0],
 	   "user_max_bytes is set and no larger than max_bytes by default");
 	chmod(HASHBELT_DEVICE, 0666);
+	before = get_parameter("used_bytes");
 	used_fd = open(PARAMETERS "used_bytes", O_RDONLY);
+	taken = shared_memory(sizeof(*taken));
 	set_number("user_max_bytes", SHARE);
-	test_memory(before);
-	test_owner();
+	test_memory();
 	used_at_last(before);
-	test_pinned(before);
+	test_owner();
+	test_pinned();
 	used_at_last(before);
 	test_reserve();
 	set_number("max_bytes", was[0]);
 	set_number("user_max_bytes", was[1]);
 	used_at_last(before);
 	set_exempt(false);
-	used_at_last(before);
-	test_held(before);
+	test_held();
 	test_held_by_call();
 	used_at_last(before);
 	set_exempt(true);
 	test_user_belts();
-	test_accounts();
-	test_at_once();
 	set_number("user_max_belts", was[3]);
 	test_belts();
 	set_number("max_belts", was[2]);
