@@ -43,6 +43,11 @@ static void test_good_name(const struct good_name *name)
 	is_errno(destroy_belt(other, name->name), 0, "destroy of a belt by its name succeeds");
 	is_errno(open_belt(other, name->name), ENOENT,
 		 "open of a destroyed belt by its name returns ENOENT");
+	is_errno(destroy_belt(other, name->name), ENOENT,
+		 "a second destroy of a belt returns ENOENT");
+	ok(!create_belt(other, name->name, 0600) && !info_of(other).entries,
+	   "create with the name of a destroyed belt makes one without entries");
+	destroy_belt(other, name->name);
 	close(belt);
 	close(other);
 }
@@ -73,47 +78,32 @@ static void test_defaults(void)
 	close(belt);
 }
 
-struct shape {
-	__u64 ttl_ms;
-	__u32 buckets;
-	__u32 policy;
-	__u32 mode;
-};
-
-static const struct shape shapes[] = {
-	{ 1, 2, 0, 0 },
-	{ 1, 65536, HASHBELT_REFRESH_ON_GET, 0666 },
-	{ HASHBELT_TTL_MAX_MS, 2, HASHBELT_KEEP_ON_PUT, 0400 },
-	{ HASHBELT_TTL_MAX_MS, 65536, HASHBELT_KEEP_ON_PUT | HASHBELT_REFRESH_ON_GET, 0002 },
-	{ 60000, 61, 0, 0640 },
-};
-
-static void test_shape(const struct shape *shape)
+/* The least and the largest values. Each setting: tests/hbctl/settings.t and set_test. */
+static void test_bounds(void)
 {
-	int belt = open_device(O_RDWR);
-	struct hashbelt_settings create = {
-		.ttl_ms = shape->ttl_ms, .buckets = shape->buckets,
-		.policy = shape->policy, .mode = shape->mode,
+	static const struct hashbelt_settings bounds[] = {
+		{ .ttl_ms = 1, .buckets = 2 },
+		{ .ttl_ms = HASHBELT_TTL_MAX_MS, .buckets = 65536, .mode = 0666 },
 	};
-	struct hashbelt_info info;
+	unsigned int i;
 
-	must(belt, HASHBELT_IOC_CREATE, &create);
-	must(belt, HASHBELT_IOC_HALT, NULL);
-	info = info_of(belt);
-	ok(info.ttl_ms == shape->ttl_ms && info.buckets == shape->buckets &&
-	   info.policy == shape->policy && info.mode == shape->mode &&
-	   info.state == (HASHBELT_NAMELESS | HASHBELT_HALTED) && info.levels == 1 &&
-	   info.interval_ns && info.table && info.bytes && !info.entries &&
-	   !info.window_bytes && !info.window_used,
-	   "info of a belt of %llu ms, %u buckets, policy %u, mode 0%o returns these",
-	   shape->ttl_ms, shape->buckets, shape->policy, shape->mode);
-	put_text(belt, "key", "value", 0);
-	is_int(look(belt, "key").ttl_ms, shape->ttl_ms,
-	       "an entry of a new belt gets the belt's time-to-live");
-	advance(belt, shape->ttl_ms);
-	is_errno(look(belt, "key").err, ENOENT,
-		 "an entry of a new belt is missed after the belt's time-to-live");
-	close(belt);
+	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
+		int belt = belt_of(bounds[i]);
+		struct hashbelt_info info = info_of(belt);
+
+		ok(info.ttl_ms == bounds[i].ttl_ms && info.buckets == bounds[i].buckets &&
+		   info.mode == bounds[i].mode && info.levels == 1 && info.interval_ns &&
+		   info.state == (HASHBELT_NAMELESS | HASHBELT_HALTED) && info.table &&
+		   info.bytes && !info.window_bytes && !info.window_used,
+		   "a belt of %llu ms and %u buckets is made", bounds[i].ttl_ms,
+		   bounds[i].buckets);
+		put_text(belt, "key", "value", 0);
+		advance(belt, bounds[i].ttl_ms - 1);
+		is_int(look(belt, "key").ttl_ms, 1, "its entry is there 1 ms before the deadline");
+		advance(belt, 1);
+		is_errno(look(belt, "key").err, ENOENT, "its entry is missed at the deadline");
+		close(belt);
+	}
 }
 
 /* A create binds the descriptor to the new belt; a create that fails changes nothing. */
@@ -186,63 +176,26 @@ static void test_nameless(void)
 
 /* The end of a belt */
 
-static void test_destroyed(void)
-{
-	int belt = open_device(O_RDWR);
-
-	if (create_belt(belt, "doomed", 0600))
-		bail_out("create");
-	put_text(belt, "key", "value", 0);
-	is_errno(destroy_belt(belt, "doomed"), 0,
-		 "destroy of a belt that a descriptor is bound to succeeds");
-	is_errno(destroy_belt(belt, "doomed"), ENOENT, "a second destroy of a belt returns ENOENT");
-	is_errno(create_belt(belt, "doomed", 0600), 0,
-		 "create with the name of a destroyed belt succeeds");
-	is_int(info_of(belt).entries, 0, "a belt with the name of a destroyed one has no entries");
-	destroy_belt(belt, "doomed");
-	close(belt);
-}
-
-/* Requests on a descriptor without a belt. */
+/* A descriptor without a belt; which calls return EIDRM then: service_test.c. */
 static void test_unbound(void)
 {
-	static const unsigned long requests[] = {
-		HASHBELT_IOC_GET, HASHBELT_IOC_PUT, HASHBELT_IOC_TOUCH,
-		HASHBELT_IOC_REMOVE, HASHBELT_IOC_EXPIRE, HASHBELT_IOC_BATCH,
-		HASHBELT_IOC_SCAN, HASHBELT_IOC_CLEAR, HASHBELT_IOC_INFO,
-		HASHBELT_IOC_STAT, HASHBELT_IOC_HALT, HASHBELT_IOC_RESUME,
-		HASHBELT_IOC_ROTATE, HASHBELT_IOC_ADVANCE, HASHBELT_IOC_WATCH,
-		HASHBELT_IOC_ACK,
-	};
-	struct hashbelt_settings create = { .name = "default", .mode = 0600 };
-	struct hashbelt_batch batch = { .count = 1 };
-	static __u64 argument[64];
-	unsigned int i, wrong = 0;
 	int fd = open_device(O_RDWR), other;
 
 	is_errno(destroy_belt(fd, "default"), 0, "destroy of the default belt succeeds");
 	close(fd);
 	fd = open_device(O_RDWR);
-	for (i = 0; i < ARRAY_SIZE(requests); i++) {
-		const void *p = argument;
-
-		if (requests[i] == HASHBELT_IOC_BATCH)
-			p = &batch;
-		if (call(fd, requests[i], p) != -EIDRM && !wrong++)
-			note("request %#lx", requests[i]);
-	}
-	ok(!wrong, "requests through a new descriptor return EIDRM without a default belt");
 	is_int(call(fd, HASHBELT_IOC_ABI, NULL), HASHBELT_ABI,
 	       "a descriptor returns the ABI without a default belt");
 	is_errno(destroy_belt(fd, "default"), ENOENT,
 		 "destroy through a descriptor without a belt returns ENOENT for its name");
-	is_errno(call(fd, HASHBELT_IOC_CREATE, &create), 0,
+	is_errno(create_belt(fd, "default", 0600), 0,
 		 "create through a descriptor without a belt succeeds");
 	put_text(fd, "key", "value", 0);
 	other = open_device(O_RDWR);
 	ok(holds_text(other, "key", "value"),
 	   "a new descriptor is bound to a belt that was created with the name default");
 	must(fd, HASHBELT_IOC_CLEAR, NULL);
+	SET(fd, .fields = HASHBELT_SET_TTL);
 	close(fd);
 	close(other);
 }
@@ -366,11 +319,9 @@ int main(void)
 	for (i = 0; i < ARRAY_SIZE(good_names); i++)
 		test_good_name(&good_names[i]);
 	test_defaults();
-	for (i = 0; i < ARRAY_SIZE(shapes); i++)
-		test_shape(&shapes[i]);
+	test_bounds();
 	test_binding();
 	test_nameless();
-	test_destroyed();
 	test_list();
 	test_counters();
 	test_unbound();

@@ -38,37 +38,6 @@ static inline bool refused_at(struct tap_place place, const char *expression, in
  */
 #define refused(got, want, description)	refused_at(TAP_HERE, #got, got, want, description)
 
-/*
- * Sets each bit of a field of @size bytes that is not in @allowed, one at a time, and
- * expects EINVAL for each.
- */
-static inline void test_bits(struct tap_place place, unsigned long request, void *argument,
-			     void *field, size_t size, __u64 allowed, const char *description)
-{
-	unsigned char *bytes = field;
-	const bool little = *(const unsigned char *)&(const __u16){ 1 };
-	unsigned int bit, wrong = 0;
-	int err;
-
-	for (bit = 0; bit < 8 * size; bit++) {
-		size_t at = little ? bit / 8 : size - 1 - bit / 8;
-
-		if (bit < 64 && allowed & 1ULL << bit)
-			continue;
-		bytes[at] ^= 1 << bit % 8;
-		err = call(belt, request, argument);
-		if (err != -EINVAL && !wrong++)
-			note("expected EINVAL for bit %u, found %s", bit, error_name(err));
-		bytes[at] ^= 1 << bit % 8;
-	}
-	tap_ok(place, "EINVAL for each bit, and everything as it was", !wrong && undisturbed(),
-	       "%s: EINVAL for each bit", description);
-}
-
-#define BITS(request, argument, field, allowed, ...) \
-	test_bits(TAP_HERE, request, &(argument), &(argument).field, sizeof((argument).field), \
-		  allowed, DESCRIBE(__VA_ARGS__))
-
 /**
  * struct request - an ioctl
  * @name:	its name
@@ -97,6 +66,81 @@ static const struct request requests[] = {
 #include "layout.h"
 };
 
+static inline const char *request_name(unsigned long number)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		if (requests[i].number == number)
+			return requests[i].name;
+	return NULL;
+}
+
+/*
+ * Sets each bit of a field of @size bytes that is not in @allowed, one at a time, and
+ * expects EINVAL for each.
+ */
+static inline void test_bits(struct tap_place place, unsigned long request, void *argument,
+			     void *field, size_t size, __u64 allowed, const char *name)
+{
+	unsigned char *bytes = field;
+	const bool little = *(const unsigned char *)&(const __u16){ 1 };
+	unsigned int bit, wrong = 0;
+	int err;
+
+	for (bit = 0; bit < 8 * size; bit++) {
+		size_t at = little ? bit / 8 : size - 1 - bit / 8;
+
+		if (bit < 64 && allowed & 1ULL << bit)
+			continue;
+		bytes[at] ^= 1 << bit % 8;
+		err = call(belt, request, argument);
+		if (err != -EINVAL && !wrong++)
+			note("expected EINVAL for bit %u, found %s", bit, error_name(err));
+		bytes[at] ^= 1 << bit % 8;
+	}
+	tap_ok(place, "EINVAL for each bit, and everything as it was", !wrong && undisturbed(),
+	       "%s with each bit of @%s that it does not know: EINVAL", request_name(request),
+	       name);
+}
+
+#define BITS(request, argument, field, allowed) \
+	test_bits(TAP_HERE, request, &(argument), &(argument).field, sizeof((argument).field), \
+		  allowed, #field)
+
+/* Makes a call whose argument has a field changed, or some, and takes the changes back. */
+#define REFUSE(error, request, argument, ...) \
+do { \
+	typeof(argument) before_change = argument; \
+\
+	(argument).__VA_ARGS__; \
+	refused(call(belt, request, &(argument)), error, \
+		DESCRIBE("%s with " #__VA_ARGS__, request_name(request))); \
+	argument = before_change; \
+} while (0)
+
+/* REFUSE() for each of the first @count values of a field. */
+#define REFUSE_EACH(error, request, argument, field, values, count) \
+do { \
+	typeof((argument).field) before_change = (argument).field; \
+\
+	for (unsigned int nth = 0; nth < (count); nth++) { \
+		(argument).field = (values)[nth]; \
+		refused(call(belt, request, &(argument)), error, \
+			DESCRIBE("%s with " #field " = %#llx", request_name(request), \
+				 (__u64)(argument).field)); \
+	} \
+	(argument).field = before_change; \
+} while (0)
+
+/* Times that are too long, of which a call may give the last two a meaning. */
+static const __u64 long_times[] = {
+	HASHBELT_TTL_MAX_MS + 1, HASHBELT_TTL_MAX_MS * 2, 1ULL << 63, HASHBELT_TTL_KEEP - 1,
+	HASHBELT_TTL_KEEP, HASHBELT_TTL_NEVER,
+};
+
+#define LONG_TIMES	ARRAY_SIZE(long_times)
+
 static inline void test_pointer(const struct request *request)
 {
 	size_t size = _IOC_SIZE(request->number);
@@ -113,23 +157,22 @@ static inline void test_pointer(const struct request *request)
 }
 
 /* @argument is that of @request; @key and @key_len are fields of @argument. */
-static inline void test_key_len(const char *name, unsigned long request, void *argument,
-				__u64 *key, __u32 *key_len)
+static inline void test_key_len(unsigned long request, void *argument, __u64 *key, __u32 *key_len)
 {
+	static const struct { __u32 len; int err; } wrong[] = {
+		{ 0, EINVAL }, { HASHBELT_KEY_MAX + 1, E2BIG }, { ~0u, E2BIG },
+	};
 	static char text[HASHBELT_KEY_MAX + 1];
 	__u64 old_key = *key;
 	__u32 old_len = *key_len;
+	unsigned int i;
 
-	memset(text, 'a', sizeof(text));
-	*key_len = 0;
-	refused(call(belt, request, argument), EINVAL, DESCRIBE("%s with a key of 0 bytes", name));
 	*key = address(text);
-	*key_len = HASHBELT_KEY_MAX + 1;
-	refused(call(belt, request, argument), E2BIG,
-		DESCRIBE("%s with a key of 1025 bytes", name));
-	*key_len = ~0u;
-	refused(call(belt, request, argument), E2BIG,
-		DESCRIBE("%s with a key of 4 GiB less one byte", name));
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		*key_len = wrong[i].len;
+		refused(call(belt, request, argument), wrong[i].err,
+			DESCRIBE("%s with a key of %u bytes", request_name(request), *key_len));
+	}
 	*key = old_key;
 	*key_len = old_len;
 }
