@@ -11,97 +11,69 @@
 
 #include "events.h"
 
-/* The settings in a belt's info, without its counters. */
-struct shape {
-	__u64 ttl_ms;
-	__u64 max_entries;
-	__u64 max_bytes;
-	__u64 max_events;
-	__u64 grace_ms;
-	__u32 buckets;
-	__u32 policy;
-	__u32 mode;
-	__u32 handler;
-	__u32 reasons;
-	__u32 gid;
-};
-
-static struct shape shape_of(int belt)
-{
-	struct hashbelt_info info = info_of(belt);
-	struct shape shape;
-
-	memset(&shape, 0, sizeof(shape));
-	shape.ttl_ms = info.ttl_ms;
-	shape.max_entries = info.max_entries;
-	shape.max_bytes = info.max_bytes;
-	shape.max_events = info.max_events;
-	shape.grace_ms = info.grace_ms;
-	shape.buckets = info.buckets;
-	shape.policy = info.policy;
-	shape.mode = info.mode;
-	shape.handler = info.handler;
-	shape.reasons = info.reasons;
-	shape.gid = info.gid;
-	return shape;
-}
-
-/* A value for each setting; changed() returns the expected result. */
+/* A value for each setting. */
 static const struct hashbelt_settings others = {
 	.ttl_ms = 77000, .buckets = 11, .policy = HASHBELT_EVICT | HASHBELT_PINNED,
 	.mode = 0640, .handler = HASHBELT_REINSERT, .gid = 4242,
 	.reasons = HASHBELT_REPORT(HASHBELT_CLEARED), .max_entries = 1234567,
 	.max_bytes = 765432100, .max_events = 4321, .grace_ms = 54321,
+	.consumers = HASHBELT_CONSUMERS_OWNER, .window_bytes = HASHBELT_WINDOW_MIN,
 };
 
-static struct shape changed(struct shape shape, __u32 field)
+#define SETTING(bit, shown, member) { \
+	#member, HASHBELT_SET_##bit, \
+	offsetof(struct hashbelt_info, shown), sizeof(((struct hashbelt_info *)0)->shown), \
+	offsetof(struct hashbelt_settings, member), sizeof(others.member), \
+}
+
+/* The settings: where INFO shows each, and where SET takes it from. */
+static const struct {
+	const char *name;
+	__u32 field;
+	size_t shown, shown_size, taken, taken_size;
+} fields[] = {
+	SETTING(TTL, ttl_ms, ttl_ms), SETTING(BUCKETS, buckets, buckets),
+	SETTING(POLICY, policy, policy), SETTING(HANDLER, handler, handler),
+	SETTING(REASONS, reasons, reasons), SETTING(MAX_ENTRIES, max_entries, max_entries),
+	SETTING(MAX_BYTES, max_bytes, max_bytes), SETTING(MAX_EVENTS, max_events, max_events),
+	SETTING(MODE, mode, mode), SETTING(GID, gid, gid), SETTING(GRACE, grace_ms, grace_ms),
+	SETTING(CONSUMERS, state, consumers), SETTING(WINDOW, window_bytes, window_bytes),
+};
+
+/* The values of all settings. */
+struct shape {
+	__u64 values[ARRAY_SIZE(fields)];
+};
+
+static __u64 value_at(const void *structure, size_t at, size_t size)
 {
-	switch (field) {
-	case HASHBELT_SET_TTL:
-		shape.ttl_ms = others.ttl_ms;
-		break;
-	case HASHBELT_SET_BUCKETS:
-		shape.buckets = others.buckets;
-		break;
-	case HASHBELT_SET_POLICY:
-		shape.policy = others.policy;
-		break;
-	case HASHBELT_SET_HANDLER:
-		shape.handler = others.handler;
-		break;
-	case HASHBELT_SET_REASONS:
-		shape.reasons = others.reasons;
-		break;
-	case HASHBELT_SET_MAX_ENTRIES:
-		shape.max_entries = others.max_entries;
-		break;
-	case HASHBELT_SET_MAX_BYTES:
-		shape.max_bytes = others.max_bytes;
-		break;
-	case HASHBELT_SET_MAX_EVENTS:
-		shape.max_events = others.max_events;
-		break;
-	case HASHBELT_SET_MODE:
-		shape.mode = others.mode;
-		break;
-	case HASHBELT_SET_GID:
-		shape.gid = others.gid;
-		break;
-	case HASHBELT_SET_GRACE:
-		shape.grace_ms = others.grace_ms;
-		break;
-	}
+	const void *p = (const char *)structure + at;
+
+	return size == sizeof(__u64) ? *(const __u64 *)p : *(const __u32 *)p;
+}
+
+static struct shape shape_of(int belt)
+{
+	struct hashbelt_info info = info_of(belt);
+	struct shape shape = {};
+	unsigned int i;
+
+	info.state = info.state & HASHBELT_OWNER_CONSUMES ? HASHBELT_CONSUMERS_OWNER :
+							     HASHBELT_CONSUMERS_READERS;
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		shape.values[i] = value_at(&info, fields[i].shown, fields[i].shown_size);
 	return shape;
 }
 
-static const struct { const char *name; __u32 field; } fields[] = {
-	{ "ttl", HASHBELT_SET_TTL }, { "buckets", HASHBELT_SET_BUCKETS },
-	{ "policy", HASHBELT_SET_POLICY }, { "handler", HASHBELT_SET_HANDLER },
-	{ "reasons", HASHBELT_SET_REASONS }, { "max_entries", HASHBELT_SET_MAX_ENTRIES },
-	{ "max_bytes", HASHBELT_SET_MAX_BYTES },
-	{ "max_events", HASHBELT_SET_MAX_EVENTS }, { "mode", HASHBELT_SET_MODE },
-	{ "gid", HASHBELT_SET_GID }, { "grace", HASHBELT_SET_GRACE },
-};
+static struct shape changed(struct shape shape, __u32 change)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i].field & change)
+			shape.values[i] = value_at(&others, fields[i].taken, fields[i].taken_size);
+	return shape;
+}
 
 #define ENTRIES	300
 #define EVENTS	50
@@ -205,30 +177,30 @@ static void test_in_a_row(void)
 		wrong += snapshot.err || snapshot.ttl_ms != 1000 + i * 30000;
 	}
 	is_int(wrong, 0, "sets of buckets in a row leave all entries and deadlines");
-	is_int(shape_of(belt).buckets, 7, "after sets of buckets in a row the last one holds");
+	is_int(info_of(belt).buckets, 7, "after sets of buckets in a row the last one holds");
 	close(belt);
 }
 
 static void test_defaults(void)
 {
 	struct hashbelt_settings settings = others;
-	int belt = full_belt();
-	struct shape is;
+	int belt = full_belt(), other = new_belt(0);
+	struct shape was, is, want;
 
+	SET(other, .fields = HASHBELT_SET_ALL);
+	was = shape_of(other);
+	want = changed(was, HASHBELT_SET_ALL);
 	settings.fields = HASHBELT_SET_ALL;
 	is_errno(set_belt(belt, settings), 0, "set of all fields at once returns 0");
 	is = shape_of(belt);
-	ok(is.ttl_ms == others.ttl_ms && is.gid == others.gid && is.mode == others.mode &&
-	   is.max_events == others.max_events && is.buckets == others.buckets &&
-	   is.grace_ms == others.grace_ms,
-	   "set of all fields changes ttl, gid, mode, max_events, buckets and grace");
+	ok(!memcmp(&is, &want, sizeof(is)), "set of all fields changes each of them");
 	SET(belt, .fields = HASHBELT_SET_ALL);
 	is = shape_of(belt);
-	ok(is.ttl_ms == 300000 && is.buckets == 3 && !is.max_entries && !is.max_bytes &&
-	   is.max_events == HASHBELT_EVENTS_DEFAULT &&
-	   is.reasons == HASHBELT_REPORT_DEFAULT && !is.policy && !is.handler &&
-	   !is.mode && !is.gid && !is.grace_ms,
+	ok(!memcmp(&is, &was, sizeof(is)) && info_of(belt).ttl_ms == 300000 &&
+	   info_of(belt).buckets == 3 && info_of(belt).max_events == HASHBELT_EVENTS_DEFAULT &&
+	   info_of(belt).reasons == HASHBELT_REPORT_DEFAULT && !info_of(belt).mode,
 	   "set of all fields to 0 gives the belt the default settings");
+	close(other);
 	close(belt);
 }
 
