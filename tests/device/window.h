@@ -54,43 +54,15 @@ static inline void unmap(struct mapping *mapping)
 	mapping->shown = NULL;
 }
 
-/* The hash of a key in a window. */
-static inline __u64 window_hash(const struct mapping *mapping, const void *key, __u32 key_len)
-{
-	__u64 hash = mapping->shown->seed ^ key_len, word = 0;
-	const char *bytes = key;
-
-	for (; key_len > sizeof(word); bytes += sizeof(word), key_len -= sizeof(word)) {
-		memcpy(&word, bytes, sizeof(word));
-		hash = hashbelt_window_mix(hash, word);
-	}
-	if (bytes == key) {
-		memcpy(&word, bytes, key_len);
-		return hashbelt_window_mix(hash, word);
-	}
-	memcpy(&word, bytes + key_len - sizeof(word), sizeof(word));
-	return hashbelt_window_mix(hash, word);
-}
-
-/* The first slot of the set of a key. */
-static inline const struct hashbelt_window_slot *set_of_key(const struct mapping *mapping,
-							    const void *key, __u32 key_len)
-{
-	const struct hashbelt_window_slot *slots =
-		(const void *)((const char *)mapping->shown + mapping->shown->slots_at);
-
-	return slots + HASHBELT_WINDOW_WAYS * (window_hash(mapping, key, key_len) &
-					       (mapping->shown->sets - 1));
-}
-
 /* The slot of a key, whether or not its copy still counts; NULL: there is none. */
 static inline const struct hashbelt_window_slot *slot_of(const struct mapping *mapping,
 							 const char *key)
 {
-	const struct hashbelt_window_slot *slot = set_of_key(mapping, key, strlen(key));
-	unsigned int way;
+	const struct hashbelt_window_slot *slot =
+		(const void *)((const char *)mapping->shown + mapping->shown->slots_at);
+	unsigned int i, slots = mapping->shown->sets * HASHBELT_WINDOW_WAYS;
 
-	for (way = 0; way < HASHBELT_WINDOW_WAYS; way++, slot++)
+	for (i = 0; i < slots; i++, slot++)
 		if (slot->version && slot->key_len == strlen(key) &&
 		    !memcmp(slot->data, key, slot->key_len))
 			return slot;
