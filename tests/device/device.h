@@ -128,8 +128,9 @@ static inline bool is_there(int fd, const char *key)
 	return !call(fd, HASHBELT_IOC_GET, &item);
 }
 
-/* Puts @n keys of 16 bytes, numbered from @from, with values of 64 bytes, in batches. */
-static inline void put_numbers(int belt, unsigned int from, unsigned int n, __u64 ttl_ms)
+/* Puts or removes @n keys of 16 bytes, numbered from @from, in batches. A value has 64 bytes. */
+static inline void batch_numbers(int belt, enum hashbelt_op op, unsigned int from, unsigned int n,
+				 __u64 ttl_ms)
 {
 	static struct hashbelt_item items[1000];
 	static struct { __u64 number, zero; } keys[1000];
@@ -141,7 +142,7 @@ static inline void put_numbers(int belt, unsigned int from, unsigned int n, __u6
 		for (k = 0; k < ARRAY_SIZE(items) && i + k < n; k++) {
 			keys[k].number = from + i + k;
 			items[k] = (struct hashbelt_item){
-				.op = HASHBELT_OP_PUT, .ttl_ms = ttl_ms,
+				.op = op, .ttl_ms = ttl_ms,
 				.key = address(&keys[k]), .key_len = sizeof(keys[k]),
 				.value = address(value), .value_len = sizeof(value),
 			};
@@ -149,8 +150,18 @@ static inline void put_numbers(int belt, unsigned int from, unsigned int n, __u6
 		batch.count = k;
 		must(belt, HASHBELT_IOC_BATCH, &batch);
 		if (batch.done != k || items[k - 1].result)
-			bail_out("put: %s", error_name(items[k - 1].result));
+			bail_out("operation %u: %s", op, error_name(items[k - 1].result));
 	}
+}
+
+static inline void put_numbers(int belt, unsigned int from, unsigned int n, __u64 ttl_ms)
+{
+	batch_numbers(belt, HASHBELT_OP_PUT, from, n, ttl_ms);
+}
+
+static inline void remove_numbers(int belt, unsigned int from, unsigned int n)
+{
+	batch_numbers(belt, HASHBELT_OP_REMOVE, from, n, 0);
 }
 
 /* Puts a value of @len zeros under the key @number; 0 or a negative errno. */
@@ -402,12 +413,6 @@ static inline void *before_hole(size_t size)
 	return fresh_pages(size) + rounded - size;
 }
 
-/* A copy of @from that ends just before an unmapped page. */
-static inline void *copy_before_hole(const void *from, size_t size)
-{
-	return memcpy(before_hole(size), from, size);
-}
-
 /* A copy of @from in read-only memory. */
 static inline void *readonly_copy(const void *from, size_t size)
 {
@@ -428,5 +433,54 @@ static inline void *unmapped(void)
 		bail_out("munmap: %s", strerror(errno));
 	return page;
 }
+
+/* Addresses at which there is no memory to use */
+
+static inline __u64 unmapped_place(unsigned int size)
+{
+	(void)size;
+	return address(unmapped());
+}
+
+static inline __u64 kernel_place(unsigned int size)
+{
+	(void)size;
+	return 0xffff888000000000ULL;
+}
+
+static inline __u64 last_place(unsigned int size)
+{
+	return ~0ULL - size / 2;
+}
+
+static inline __u64 straddling_place(unsigned int size)
+{
+	return address(before_hole(size)) + 1;
+}
+
+static inline __u64 readonly_place(unsigned int size)
+{
+	static unsigned char zeros[HASHBELT_VALUE_MAX];
+
+	return address(readonly_copy(zeros, size));
+}
+
+/**
+ * struct bad_place - an address of memory that a call cannot use
+ * @what:	for the test line
+ * @make:	makes one for so many bytes
+ * @readable:	it can be read, and not written
+ */
+static const struct bad_place {
+	const char *what;
+	__u64 (*make)(unsigned int size);
+	bool readable;
+} bad_places[] = {
+	{ "at an unmapped address", unmapped_place, false },
+	{ "at a kernel address", kernel_place, false },
+	{ "across the end of the address space", last_place, false },
+	{ "cut off by an unmapped page", straddling_place, false },
+	{ "in read-only memory", readonly_place, true },
+};
 
 #endif /* _DEVICE_H */

@@ -107,26 +107,6 @@ static void *put_again(void *arg)
 	return NULL;
 }
 
-static void remove_numbers(unsigned int from, unsigned int n)
-{
-	static struct hashbelt_item items[1000];
-	static struct { __u64 number, zero; } numbers[1000];
-	struct hashbelt_batch batch = { .items = address(items) };
-	unsigned int i, k;
-
-	for (i = 0; i < n; i += k) {
-		for (k = 0; k < ARRAY_SIZE(items) && i + k < n; k++) {
-			numbers[k].number = from + i + k;
-			items[k] = (struct hashbelt_item){
-				.op = HASHBELT_OP_REMOVE, .key = address(&numbers[k]),
-				.key_len = sizeof(numbers[k]),
-			};
-		}
-		batch.count = k;
-		must(belt, HASHBELT_IOC_BATCH, &batch);
-	}
-}
-
 /* The worker resizes the index, some time after puts and removes make it too small or too large. */
 static bool has_grown(void *before)
 {
@@ -156,7 +136,7 @@ int main(void)
 		put_numbers(belt, 0, MANY, 0);
 		grown += at_last(has_grown, &table);
 		table = info_of(belt).table;
-		remove_numbers(0, MANY);
+		remove_numbers(belt, 0, MANY);
 		shrunk += at_last(has_shrunk, &table);
 		table = info_of(belt).table;
 	}

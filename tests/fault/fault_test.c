@@ -121,23 +121,6 @@ static bool widens(void *arg)
 	return is_wide(arg);
 }
 
-static void remove_numbers(int fd, unsigned int n)
-{
-	static struct hashbelt_item items[NUMBERS];
-	static struct { __u64 number, zero; } keys[NUMBERS];
-	struct hashbelt_batch batch = { .items = address(items), .count = n };
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		keys[i].number = i;
-		items[i] = (struct hashbelt_item){
-			.op = HASHBELT_OP_REMOVE,
-			.key = address(&keys[i]), .key_len = sizeof(keys[i]),
-		};
-	}
-	must(fd, HASHBELT_IOC_BATCH, &batch);
-}
-
 /*
  * Makes a belt whose index is so wide that it neither grows nor shrinks during the call. When it
  * does depends on hashes, and a call must have the same points in each of its trials.
@@ -150,7 +133,7 @@ static void set_belt_of(struct scene *scene, struct hashbelt_settings settings)
 	put_numbers(scene->belt, 0, NUMBERS, 0);
 	if (!at_last(is_wide, &scene->belt))
 		bail_out("the index does not reach %u chains", WIDE);
-	remove_numbers(scene->belt, NUMBERS - NUMBERS_LEFT);
+	remove_numbers(scene->belt, 0, NUMBERS - NUMBERS_LEFT);
 }
 
 static void put_sized(int fd, const char *key, __u32 size)
