@@ -186,14 +186,13 @@ static inline int open_named(const char *name)
 static inline int named_belt(const char *name, __u32 reasons)
 {
 	struct hashbelt_settings settings = {
-		.ttl_ms = TTL, .mode = 0600, .handler = HASHBELT_NOTIFY,
-		.reasons = reasons,
+		.mode = 0600, .handler = HASHBELT_NOTIFY, .reasons = reasons,
 	};
-	int fd = open_device(O_RDWR | O_NONBLOCK);
+	int fd;
 
 	snprintf(settings.name, sizeof(settings.name), "%s", name);
-	must(fd, HASHBELT_IOC_CREATE, &settings);
-	must(fd, HASHBELT_IOC_HALT, NULL);
+	fd = belt_of(settings);
+	set_blocking(fd, false);
 	return fd;
 }
 
@@ -257,52 +256,23 @@ static inline bool has_events(int fd, __u64 first, __u64 last)
 	return good && want == last + 1;
 }
 
-/**
- * struct waiter - a process that waits in one read(2)
- * @pid:	the process
- * @pipe:	returns the result of the read: bytes, or a negative errno
- * @fd:		the descriptor that is read; blocking until waiter_result()
- */
+/* A process that waits in one read(2) of @fd, which is blocking until waiter_result(). */
 struct waiter {
-	pid_t pid;
-	int pipe;
+	struct caller caller;
 	int fd;
 };
 
-static inline void on_signal(int number)
+static inline int read_once(void *fd)
 {
-	(void)number;
+	return read_into(*(int *)fd, malloc(HASHBELT_EVENT_MAX), HASHBELT_EVENT_MAX);
 }
 
 /* Starts a waiter with a handler for SIGUSR1. */
 static inline struct waiter launch_waiter(int fd, int signal_flags)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = signal_flags };
-	struct waiter waiter;
-	int pipes[2], other;
-	ssize_t len;
-
-	if (pipe(pipes))
-		bail_out("pipe: %s", strerror(errno));
 	/* O_NONBLOCK belongs to the open file, which both processes share. */
 	set_blocking(fd, true);
-	fflush(stdout);
-	waiter.pid = fork();
-	waiter.pipe = pipes[0];
-	waiter.fd = fd;
-	if (waiter.pid < 0)
-		bail_out("fork: %s", strerror(errno));
-	if (!waiter.pid) {
-		/* The waiter must not keep open a file that the parent closes. */
-		for (other = 3; other < 64; other++)
-			if (other != fd && other != pipes[1])
-				close(other);
-		sigaction(SIGUSR1, &action, NULL);
-		len = read_into(fd, malloc(HASHBELT_EVENT_MAX), HASHBELT_EVENT_MAX);
-		_exit(write(pipes[1], &len, sizeof(len)) != sizeof(len));
-	}
-	close(pipes[1]);
-	return waiter;
+	return (struct waiter){ start_caller(read_once, &fd, fd, signal_flags), fd };
 }
 
 /* Launches a waiter, and waits until it sleeps in read(2). */
@@ -310,20 +280,16 @@ static inline struct waiter start_waiter(int fd, int signal_flags)
 {
 	struct waiter waiter = launch_waiter(fd, signal_flags);
 
-	await_sleep(waiter.pid, __NR_read);
+	await_sleep(waiter.caller.pid, __NR_read);
 	return waiter;
 }
 
-/* The result of a waiter's read(2); -ETIME if there is none within 20 s. Ends the waiter. */
+/* The result of a waiter's read(2): bytes, or a negative errno. Ends the waiter. */
 static inline int waiter_result(struct waiter *waiter)
 {
-	ssize_t len = -ETIME;
+	int len = result_of(&waiter->caller);
 
-	if (readable_at_last(waiter->pipe) &&
-	    read(waiter->pipe, &len, sizeof(len)) != sizeof(len))
-		len = -ECHILD;
-	close(waiter->pipe);
-	kill_and_wait(waiter->pid);
+	end_caller(&waiter->caller);
 	set_blocking(waiter->fd, false);
 	return len;
 }

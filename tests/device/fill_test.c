@@ -121,77 +121,20 @@ static void test_item(void)
 
 /* Waiting */
 
-/**
- * struct caller - a process that asks for a key, with a descriptor of its own
- * @pid:	the process; it stays until it is killed
- * @pipe:	returns the result of its call
- */
-struct caller {
-	pid_t pid;
-	int pipe;
-};
-
-static struct caller start_caller(struct hashbelt_fill fill)
+/* Asks for KEY through a descriptor of its own. Return: the error. */
+static int fill_once(void *fill)
 {
-	struct sigaction action = { .sa_handler = on_signal };
-	struct caller caller;
-	struct answer answer;
-	int pipes[2], fd;
-
-	if (pipe(pipes))
-		bail_out("pipe: %s", strerror(errno));
-	fflush(stdout);
-	caller.pid = fork();
-	caller.pipe = pipes[0];
-	if (caller.pid < 0)
-		bail_out("fork: %s", strerror(errno));
-	if (!caller.pid) {
-		sigaction(SIGUSR1, &action, NULL);
-		fd = open_named(NAME);
-		answer = ask(fd, KEY, fill);
-		if (write(pipes[1], &answer, sizeof(answer)) != sizeof(answer))
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	close(pipes[1]);
-	return caller;
+	return ask(open_named(NAME), KEY, *(struct hashbelt_fill *)fill).err;
 }
 
-/* Starts a caller, which waits without end by default, and waits until the process sleeps. */
-static struct caller start_sleeper(struct hashbelt_fill fill)
+/* Starts a caller that waits for so long, and waits until it sleeps. */
+static struct caller start_sleeper(__u64 wait_ms)
 {
-	struct caller caller;
+	struct hashbelt_fill fill = { .wait_ms = wait_ms };
+	struct caller caller = start_caller(fill_once, &fill, -1, 0);
 
-	if (!fill.wait_ms)
-		fill.wait_ms = HASHBELT_TTL_NEVER;
-	caller = start_caller(fill);
 	await_sleep(caller.pid, __NR_ioctl);
 	return caller;
-}
-
-#define SLEEPER(...)	start_sleeper((struct hashbelt_fill){ __VA_ARGS__ })
-
-/* The result of a caller; -ETIME if there is none within 20 s. */
-static struct answer answer_of(const struct caller *caller)
-{
-	struct answer answer = { .err = -ETIME };
-
-	if (readable_at_last(caller->pipe) &&
-	    read(caller->pipe, &answer, sizeof(answer)) != sizeof(answer))
-		answer.err = -ECHILD;
-	return answer;
-}
-
-static void end_caller(struct caller *caller)
-{
-	close(caller->pipe);
-	kill_and_wait(caller->pid);
-}
-
-static bool still_sleeps(const struct caller *caller)
-{
-	return sleeps_on(caller->pid, caller->pipe);
 }
 
 /* A put on condition of the fill lease */
@@ -232,53 +175,34 @@ static void test_batch_late(void)
 	close(belt);
 }
 
-static int change(int fd, const char *key, __u32 how, __u64 token, __u64 lease_ms)
-{
-	return ASK(fd, key, .how = how, .token = token, .lease_ms = lease_ms).err;
-}
-
-static void test_arguments(void)
-{
-	int belt = new_belt(0);
-
-	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE, 1, HASHBELT_TTL_MAX_MS + 1), EINVAL,
-		 "HASHBELT_RENEW_LEASE for more than 2^42 ms returns EINVAL");
-	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE | HASHBELT_FAIL, 1, 0), EINVAL,
-		 "HASHBELT_RENEW_LEASE with HASHBELT_FAIL returns EINVAL");
-	is_errno(change(belt, KEY, HASHBELT_RENEW_LEASE | HASHBELT_STALE, 1, 0), EINVAL,
-		 "HASHBELT_RENEW_LEASE with HASHBELT_STALE returns EINVAL");
-	close(belt);
-}
-
 static void test_no_longer(void)
 {
 	int belt = named_belt(NAME, 0);
 	struct caller caller;
 
 	take(belt, KEY);
-	caller = SLEEPER(.wait_ms = 1000);
+	caller = start_sleeper(1000);
 	kill(caller.pid, SIGUSR1);
-	is_errno(answer_of(&caller).err, EINTR, "a signal ends the wait for a fill lease: EINTR");
+	is_errno(result_of(&caller), EINTR, "a signal ends the wait for a fill lease: EINTR");
 	end_caller(&caller);
-	caller = SLEEPER(.wait_ms = 1000);
+	caller = start_sleeper(1000);
 	advance(belt, 400);
 	stop_child(caller.pid);
 	advance(belt, 300);
 	kill(caller.pid, SIGCONT);
 	advance(belt, 299);
-	ok(still_sleeps(&caller),
+	ok(still_calls(&caller),
 	   "a fill whose task was stopped for a time waits until 1 ms before its wait time ends");
 	advance(belt, 1);
-	is_errno(answer_of(&caller).err, ETIMEDOUT,
+	is_errno(result_of(&caller), ETIMEDOUT,
 		 "the time for which a fill's task was stopped counts towards its wait time");
 	end_caller(&caller);
-	caller = SLEEPER();
-	kill_and_wait(caller.pid);
+	caller = start_sleeper(HASHBELT_TTL_NEVER);
+	end_caller(&caller);
 	ok(is_filling(ASK(belt, KEY)), "killing a waiter leaves the fill lease as it was");
-	close(caller.pipe);
-	caller = SLEEPER();
+	caller = start_sleeper(HASHBELT_TTL_NEVER);
 	destroy_belt(belt, NAME);
-	is_errno(answer_of(&caller).err, EIDRM,
+	is_errno(result_of(&caller), EIDRM,
 		 "destroying the belt ends the wait for a fill lease: EIDRM");
 	end_caller(&caller);
 	close(belt);
@@ -290,7 +214,6 @@ int main(void)
 
 	test_item();
 	test_batch_late();
-	test_arguments();
 	test_no_longer();
 	ok(used_at_last(before),
 	   "used_bytes of the module is what it was when all filled belts are destroyed");

@@ -60,19 +60,14 @@ static void test_signals(int flags, const char *how)
 	lock_call.signal_flags = flags;
 	first = launch_asleep(lock_call);
 	second = wait_as("carol");
-	kill(first.pid, SIGUSR1);
-	is_errno(answer_of(&first).err, EINTR, "%s ends the wait for a lock: EINTR", how);
+	kill(first.caller.pid, SIGUSR1);
+	is_errno(answer_of(&first), EINTR, "%s ends the wait for a lock: EINTR", how);
 	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&second).err, 0,
+	is_errno(answer_of(&second), 0,
 		 "%s ends the first wait: the second waiter gets the lock",
 		 how);
 	ok(is_held_by(belt, KEY, "carol"),
 	   "%s ends the first wait: the second waiter holds the lock", how);
-	say(&first, 'l');
-	await_sleep(first.pid, __NR_ioctl);
-	tell(&second, 'u');
-	is_errno(answer_of(&first).err, 0,
-		 "%s ends a wait: a second wait gets the lock in its turn", how);
 	end_locker(&first);
 	end_locker(&second);
 	end_locks(belt, NAME);
@@ -85,39 +80,39 @@ static void test_until(void)
 	struct lock_call lock_call = lock_call_of("bob");
 	__u64 start = info_of(belt).now_ns;
 	struct locker locker;
-	struct answer answer;
 
 	must_take(belt, KEY, "alice", 0);
 	lock_call.wait_ms = 1000;
 	locker = launch_asleep(lock_call);
 	advance(belt, 400);
-	kill(locker.pid, SIGUSR1);
-	answer = answer_of(&locker);
-	ok(answer.err == -EINTR &&
-	   answer.wait_ms == (HASHBELT_WAIT_UNTIL | (start + 1000 * 1000000ULL)),
+	kill(locker.caller.pid, SIGUSR1);
+	is_errno(answer_of(&locker), EINTR, "a signal ends a wait of 1000 ms");
+	lock_call.wait_ms = locker.call->wait_ms;
+	ok(lock_call.wait_ms == (HASHBELT_WAIT_UNTIL | (start + 1000 * 1000000ULL)),
 	   "a wait that a signal ends returns the belt time when it would have ended");
 	end_locker(&locker);
-	lock_call.wait_ms = answer.wait_ms;
 	locker = launch_asleep(lock_call);
 	advance(belt, 599);
 	ok(still_waits(&locker), "a wait until a belt time goes on until 1 ms before that time");
 	advance(belt, 1);
-	is_errno(answer_of(&locker).err, ETIMEDOUT,
+	is_errno(answer_of(&locker), ETIMEDOUT,
 		 "a wait until a belt time returns ETIMEDOUT at that time");
 	end_locker(&locker);
 	locker = launch(lock_call);
-	is_errno(answer_of(&locker).err, ETIMEDOUT,
+	is_errno(answer_of(&locker), ETIMEDOUT,
 		 "a wait until a belt time that has passed returns ETIMEDOUT");
+	end_locker(&locker);
 	unlock(belt, KEY, "alice");
-	is_errno(tell(&locker, 'l').err, 0,
+	locker = launch(lock_call);
+	is_errno(answer_of(&locker), 0,
 		 "a wait until a belt time that has passed takes a lock that is free");
 	end_locker(&locker);
 	unlock(belt, KEY, "bob");
 	must_take(belt, KEY, "alice", 0);
 	lock_call.wait_ms = FOR_EVER;
 	locker = launch_asleep(lock_call);
-	kill(locker.pid, SIGUSR1);
-	ok(answer_of(&locker).wait_ms == FOR_EVER,
+	kill(locker.caller.pid, SIGUSR1);
+	ok(answer_of(&locker) == -EINTR && locker.call->wait_ms == FOR_EVER,
 	   "a wait without an end that a signal ends returns that it has none");
 	end_locker(&locker);
 	end_locks(belt, NAME);
@@ -132,9 +127,9 @@ static struct locker wait_stopped(int belt, unsigned int stopped)
 	lock_call.wait_ms = 1000;
 	locker = launch_asleep(lock_call);
 	advance(belt, 400);
-	stop_child(locker.pid);
+	stop_child(locker.caller.pid);
 	advance(belt, stopped);
-	kill(locker.pid, SIGCONT);
+	kill(locker.caller.pid, SIGCONT);
 	return locker;
 }
 
@@ -148,19 +143,19 @@ static void test_time_while_stopped(void)
 	locker = wait_stopped(belt, 300);
 	ok(still_waits(&locker),
 	   "a waiter that was stopped within its wait time waits on when it continues");
-	stop_child(locker.pid);
+	stop_child(locker.caller.pid);
 	advance(belt, 100);
-	kill(locker.pid, SIGCONT);
+	kill(locker.caller.pid, SIGCONT);
 	advance(belt, 199);
 	ok(still_waits(&locker),
 	   "a waiter that was stopped twice waits until 1 ms before its wait time ends");
 	advance(belt, 1);
-	is_errno(answer_of(&locker).err, ETIMEDOUT,
+	is_errno(answer_of(&locker), ETIMEDOUT,
 		 "the time for which a waiter was stopped counts towards its wait time");
 	end_locker(&locker);
 	start = info_of(belt).now_ns;
 	locker = wait_stopped(belt, 5000);
-	is_errno(answer_of(&locker).err, ETIMEDOUT,
+	is_errno(answer_of(&locker), ETIMEDOUT,
 		 "a waiter that was stopped beyond its wait time returns ETIMEDOUT");
 	is_int(info_of(belt).now_ns - start, 5400 * 1000000LL,
 	       "a waiter that was stopped beyond its wait time returns as it continues");
@@ -182,14 +177,14 @@ static void test_stopped(void)
 	lock_call.wait_ms = 1000;
 	lock_call.read_only = true;
 	locker = launch_asleep(lock_call);
-	stop_and_continue(locker.pid);
-	is_errno(answer_of(&locker).err, EINTR,
+	stop_and_continue(locker.caller.pid);
+	is_errno(answer_of(&locker), EINTR,
 		 "a waiter that was stopped and has no room for the time left returns EINTR");
 	end_locker(&locker);
 	locker = wait_as("carol");
-	stop_and_continue(locker.pid);
+	stop_and_continue(locker.caller.pid);
 	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&locker).err, 0, "a waiter for a lock that was stopped gets the lock");
+	is_errno(answer_of(&locker), 0, "a waiter for a lock that was stopped gets the lock");
 	ok(is_held_by(belt, KEY, "carol"), "a waiter for a lock that was stopped holds the lock");
 	end_locker(&locker);
 	end_locks(belt, NAME);
@@ -279,23 +274,20 @@ static void test_signal_meanwhile(void)
 	int belt = named_locks(NAME);
 	unsigned int round, wrong = 0, got = 0;
 	struct locker first, next;
-	struct answer answer;
+	int err;
 
 	for (round = 0; round < scaled(100); round++) {
 		must_take(belt, KEY, "alice", 0);
 		first = wait_as("first");
 		next = wait_as("next");
 		if (round % 2)
-			kill(first.pid, SIGUSR1);
+			kill(first.caller.pid, SIGUSR1);
 		unlock(belt, KEY, "alice");
-		kill(first.pid, SIGUSR1);
-		answer = answer_of(&first);
-		got += !answer.err;
-		if (!answer.err)
-			wrong += tell(&first, 'u').err != 0;
-		else
-			wrong += answer.err != -EINTR;
-		wrong += answer_of(&next).err != 0;
+		kill(first.caller.pid, SIGUSR1);
+		err = answer_of(&first);
+		got += !err;
+		wrong += err ? err != -EINTR : unlock(belt, KEY, "first") != 0;
+		wrong += answer_of(&next) != 0;
 		wrong += !is_held_by(belt, KEY, "next");
 		end_locker(&first);
 		end_locker(&next);

@@ -280,29 +280,89 @@ static inline void stop_and_continue(pid_t child)
 	kill(child, SIGCONT);
 }
 
-/*
- * True if process @pid, which slept in an ioctl, sleeps in an ioctl again and has written
- * nothing to @answers.
- */
-static inline bool sleeps_on(pid_t pid, int answers)
-{
-	struct pollfd pollfd = { .fd = answers, .events = POLLIN };
-	unsigned int tries;
-
-	for (tries = 0; tries < 20000 && !poll(&pollfd, 1, 0); tries++) {
-		if (sleeps_in(pid, __NR_ioctl))
-			return !poll(&pollfd, 1, 0);
-		usleep(1000);
-	}
-	return false;
-}
-
 /* Waits up to 20 s for @fd to become readable. */
 static inline bool readable_at_last(int fd)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 
 	return poll(&pollfd, 1, 20000) == 1;
+}
+
+/* A process that makes one call, and stays until it is ended. */
+struct caller {
+	pid_t pid;
+	int answers;	/* pipe, for the result */
+};
+
+static inline void on_signal(int number)
+{
+	(void)number;
+}
+
+/*
+ * Starts a process that has the result of @work. It handles SIGUSR1, and keeps no descriptor but
+ * @fd open, which its parent may close.
+ */
+static inline struct caller start_caller(int (*work)(void *arg), void *arg, int fd,
+					 int signal_flags)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = signal_flags };
+	int pipes[2], other, result;
+	struct caller caller;
+
+	if (pipe(pipes))
+		bail_out("pipe: %s", strerror(errno));
+	fflush(stdout);
+	caller = (struct caller){ fork(), pipes[0] };
+	if (caller.pid < 0)
+		bail_out("fork: %s", strerror(errno));
+	if (!caller.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (other = 3; other < 64; other++)
+			if (other != fd && other != pipes[1])
+				close(other);
+		sigaction(SIGUSR1, &action, NULL);
+		result = work(arg);
+		if (write(pipes[1], &result, sizeof(result)) != sizeof(result))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(pipes[1]);
+	return caller;
+}
+
+/* The result of a caller; -ETIME if there is none within 20 s. */
+static inline int result_of(const struct caller *caller)
+{
+	int result = -ETIME;
+
+	if (readable_at_last(caller->answers) &&
+	    read(caller->answers, &result, sizeof(result)) != sizeof(result))
+		result = -ECHILD;
+	return result;
+}
+
+/*
+ * True if a caller has no result within 20 ms, since a wrong one may come late, and sleeps in an
+ * ioctl then.
+ */
+static inline bool still_calls(const struct caller *caller)
+{
+	struct pollfd pollfd = { .fd = caller->answers, .events = POLLIN };
+	unsigned int tries;
+
+	for (tries = 0; tries < 1000 && !poll(&pollfd, 1, 20); tries++)
+		if (sleeps_in(caller->pid, __NR_ioctl))
+			return !poll(&pollfd, 1, 0);
+	return false;
+}
+
+/* When this returns, the kernel has closed the caller's descriptor. */
+static inline void end_caller(const struct caller *caller)
+{
+	kill_and_wait(caller->pid);
+	close(caller->answers);
 }
 
 /* Memory that is shared with forked processes. */

@@ -17,14 +17,6 @@ static int notifying_belt(void)
 	return belt_of((struct hashbelt_settings){ .handler = HASHBELT_NOTIFY, .mode = 0600 });
 }
 
-/* Queues the event of an entry that expires. */
-static void queue_event(int belt, const char *key)
-{
-	put_text(belt, key, "value", 0);
-	if (on_key(belt, HASHBELT_IOC_EXPIRE, key))
-		bail_out("no event");
-}
-
 static __u64 queued(int belt)
 {
 	return info_of(belt).queued;
@@ -65,7 +57,7 @@ static void test_one_event(void)
 {
 	int belt = notifying_belt();
 
-	queue_event(belt, "one");
+	put_and_expire(belt, "one", "value");
 	is_int(finish(start(read_one, &belt)), 0,
 	       "readv with four buffers and one event returns that event without waiting");
 	close(belt);
@@ -77,9 +69,9 @@ static void test_parts(void)
 	int belt = notifying_belt();
 	ssize_t len;
 
-	queue_event(belt, "one");
-	queue_event(belt, "two");
-	queue_event(belt, "six");
+	put_and_expire(belt, "one", "value");
+	put_and_expire(belt, "two", "value");
+	put_and_expire(belt, "six", "value");
 	len = read_parts(belt, space, 40);
 	ok(len == 2 * (ssize_t)EVENT && is_event(space, "one") && is_event(space + EVENT, "two"),
 	   "readv spreads two events over four buffers of 40 bytes");
@@ -100,10 +92,10 @@ static void test_pages(void)
 	struct iovec parts[2] = { { area + PAGE - 40, 40 }, { area + PAGE, 100 } };
 	int belt = notifying_belt();
 
-	queue_event(belt, "one");
+	put_and_expire(belt, "one", "value");
 	ok(readv(belt, parts, 2) == (ssize_t)EVENT && is_event(area + PAGE - 40, "one"),
 	   "readv into buffers whose pages are not there reads the event");
-	queue_event(belt, "two");
+	put_and_expire(belt, "two", "value");
 	parts[1].iov_base = hole;
 	ok(readv(belt, parts, 2) < 0 && errno == EFAULT,
 	   "readv returns EFAULT if the second buffer cannot be written to");
@@ -113,8 +105,8 @@ static void test_pages(void)
 	   "readv after one that returned EFAULT reads the event from its first byte on");
 	parts[0] = (struct iovec){ area, EVENT };
 	parts[1] = (struct iovec){ hole, EVENT };
-	queue_event(belt, "one");
-	queue_event(belt, "two");
+	put_and_expire(belt, "one", "value");
+	put_and_expire(belt, "two", "value");
 	is_int(readv(belt, parts, 2), EVENT,
 	       "readv returns the events before a buffer that cannot be written to");
 	is_int(queued(belt), 1, "readv returns the event to the queue that it could not copy");
@@ -130,7 +122,7 @@ static void test_nowait(void)
 
 	ok(preadv2(belt, &part, 1, -1, RWF_NOWAIT) < 0 && errno == EAGAIN,
 	   "preadv2 with RWF_NOWAIT returns EAGAIN if no event is queued");
-	queue_event(belt, "one");
+	put_and_expire(belt, "one", "value");
 	ok(preadv2(belt, &part, 1, -1, RWF_NOWAIT) == (ssize_t)EVENT && is_event(space, "one"),
 	   "preadv2 with RWF_NOWAIT returns an event that is queued");
 	close(belt);
@@ -142,7 +134,7 @@ static void test_splice(void)
 
 	if (pipe(pipes))
 		bail_out("pipe: %s", strerror(errno));
-	queue_event(belt, "one");
+	put_and_expire(belt, "one", "value");
 	ok(splice(belt, NULL, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK) < 0 && errno == EINVAL,
 	   "splice from the device returns EINVAL");
 	is_int(queued(belt), 1, "splice that returns EINVAL leaves the event queued");
@@ -213,7 +205,7 @@ static bool has_result(const struct ring *ring)
 	       *ring_word(ring, ring->params.cq_off.head);
 }
 
-static int result_of(struct ring *ring)
+static int ring_result(struct ring *ring)
 {
 	__u32 *head = ring_word(ring, ring->params.cq_off.head);
 	const struct io_uring_cqe *results = (void *)(ring->rings + ring->params.cq_off.cqes);
@@ -246,25 +238,25 @@ static void test_ring(void)
 	unsigned char space[4096];
 	int belt = notifying_belt();
 
-	queue_event(belt, "one");
+	put_and_expire(belt, "one", "value");
 	submit_read(&ring, belt, space, sizeof(space));
-	ok(result_of(&ring) == (int)EVENT && is_event(space, "one"),
+	ok(ring_result(&ring) == (int)EVENT && is_event(space, "one"),
 	   "a read by io_uring returns an event that is queued");
 	submit_read(&ring, belt, space, sizeof(space));
 	ok(!has_result(&ring), "a read by io_uring waits while no event is queued");
 	ok(!has_worker(), "a read by io_uring that waits occupies no thread");
-	queue_event(belt, "two");
-	ok(result_of(&ring) == (int)EVENT && is_event(space, "two"),
+	put_and_expire(belt, "two", "value");
+	ok(ring_result(&ring) == (int)EVENT && is_event(space, "two"),
 	   "a read by io_uring that waits returns the next event");
 	if (fcntl(belt, F_SETFL, O_NONBLOCK))
 		bail_out("fcntl: %s", strerror(errno));
 	submit_read(&ring, belt, space, sizeof(space));
 	ok(!has_result(&ring), "a read by io_uring waits on a descriptor with O_NONBLOCK, too");
-	queue_event(belt, "six");
-	result_of(&ring);
-	queue_event(belt, "six");
+	put_and_expire(belt, "six", "value");
+	ring_result(&ring);
+	put_and_expire(belt, "six", "value");
 	submit_read(&ring, belt, space, 10);
-	is_int(result_of(&ring), -EMSGSIZE,
+	is_int(ring_result(&ring), -EMSGSIZE,
 	       "a read by io_uring into a buffer that is too small returns EMSGSIZE");
 	close(ring.fd);
 	close(belt);

@@ -57,16 +57,16 @@ static void test_enders(void)
 	struct waiter waiter;
 
 	waiter = start_waiter(belt, 0);
-	kill(waiter.pid, SIGUSR1);
+	kill(waiter.caller.pid, SIGUSR1);
 	is_errno(waiter_result(&waiter), EINTR, "a signal ends a read that waits: EINTR");
 	waiter = start_waiter(belt, SA_RESTART);
-	kill(waiter.pid, SIGUSR1);
-	await_sleep(waiter.pid, __NR_read);
+	kill(waiter.caller.pid, SIGUSR1);
+	await_sleep(waiter.caller.pid, __NR_read);
 	put_and_expire(other, "key", "value");
 	is_int(waiter_result(&waiter), event_size(3, 5),
 	       "a read that waits goes on after a signal whose handler has SA_RESTART");
 	waiter = start_waiter(belt, 0);
-	kill_and_wait(waiter.pid);
+	kill_and_wait(waiter.caller.pid);
 	put_and_expire(other, "key", "value");
 	ok(has_events(other, 2, 2),
 	   "an event after the kill of a waiting reader is left for other readers");
@@ -280,7 +280,7 @@ static void test_stuck(__u32 flags, const char *mode)
 	close(fd);
 	discard_events(belt);
 	waiter = start_waiter(belt, 0);
-	kill(waiter.pid, SIGUSR1);
+	kill(waiter.caller.pid, SIGUSR1);
 	is_errno(waiter_result(&waiter), EINTR,
 		 "%s: a signal ends a waiting read after a stuck reader was killed", mode);
 	destroy_belt(belt, "stuck");

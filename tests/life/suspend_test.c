@@ -160,12 +160,12 @@ static void test_waiters(const struct sleep *sleep)
 	reader = start_waiter(belt, 0);
 	must(locks, HASHBELT_IOC_RESUME, NULL);
 	go_to_sleep(sleep);
-	is_errno(answer_of(&heir).err, 0,
+	is_errno(answer_of(&heir), 0,
 		 "%s: a waiter gets a lock whose lease ends during suspend", sleep->how);
 	ok(still_waits(&patient),
 	   "%s: a waiter for a lock with a running lease waits after suspend", sleep->how);
 	unlock(locks, "long", "owner");
-	is_errno(answer_of(&patient).err, 0,
+	is_errno(answer_of(&patient), 0,
 		 "%s: unlock after suspend grants the lock to its waiter", sleep->how);
 	put_and_expire(belt, "key", "value");
 	ok(waiter_result(&reader) > 0,
