@@ -28,32 +28,6 @@ static void end_belt(int belt)
 	close(belt);
 }
 
-/* Flags, and sequences of no event */
-
-static void test_flags(void)
-{
-	int belt = full_belt(1);
-	unsigned int bit, wrong = 0;
-	__u32 flags;
-
-	for (bit = 0; bit < 32; bit++) {
-		flags = 1u << bit;
-		wrong += call(belt, HASHBELT_IOC_WATCH, &flags) !=
-			 (flags == HASHBELT_WATCH_ACK || flags == HASHBELT_WATCH_REQUESTS ?
-			  0 : -EINVAL);
-		flags |= HASHBELT_WATCH_ACK;
-		wrong += call(belt, HASHBELT_IOC_WATCH, &flags) !=
-			 (flags == HASHBELT_WATCH_ACK ? 0 : -EINVAL);
-	}
-	ok(!wrong, "watch takes either of its two flags alone: EINVAL for all other bits");
-	watch(belt, 0);
-	discard_events(belt);
-	is_int(info_of(belt).in_flight, 0,
-	       "without HASHBELT_WATCH_ACK an event that was read is not in flight");
-	is_errno(ack(belt, 1), ENOENT, "ack without HASHBELT_WATCH_ACK returns ENOENT");
-	end_belt(belt);
-}
-
 static void test_partly(void)
 {
 	int belt = full_belt(6), fd = hold_next(NAME, 5);
@@ -125,9 +99,12 @@ static void test_modes(void)
 	unsigned char small[80];
 
 	read_into(fd, small, sizeof(small));
+	is_errno(ack(fd, 1), ENOENT, "ack without HASHBELT_WATCH_ACK returns ENOENT");
 	watch(fd, HASHBELT_WATCH_ACK);
 	is_errno(ack(fd, 1), ENOENT,
 		 "ack of an event that was read before the watch returns ENOENT");
+	is_int(info_of(belt).in_flight, 0,
+	       "an event that was read before the watch is not in flight");
 	read_into(fd, small, sizeof(small));
 	read_into(fd, small, sizeof(small));
 	watch(fd, HASHBELT_WATCH_ACK);
@@ -196,77 +173,6 @@ static void test_return_order(void)
 	ok(is_order(belt, order),
 	   "events of the reader that closes last are at the head of the queue");
 	end_belt(belt);
-	belt = full_belt(9);
-	a = hold_next(NAME, 2);
-	b = hold_next(NAME, 2);
-	ok(!ack(a, 1) && !ack(b, 3), "two readers acknowledge a part of their events each");
-	close(a);
-	a = hold_next(NAME, 1);
-	close(b);
-	close(a);
-	queue_events(belt, 1);
-	is_int(discard_events(belt), 8,
-	       "events requeued by readers that close in turn are queued once each");
-	end_belt(belt);
-}
-
-/* Bound to another belt */
-
-/* An open ends the acknowledging mode; a second watch turns it on again. */
-static void test_rebound_mode(void)
-{
-	int belt = full_belt(2), fd = hold_next(NAME, 0);
-	unsigned char small[80];
-
-	if (open_belt(fd, NAME))
-		bail_out("open");
-	watch(fd, HASHBELT_WATCH_ACK);
-	read_into(fd, small, sizeof(small));
-	is_errno(ack(fd, 1), 0, "watch with HASHBELT_WATCH_ACK works again after a second open");
-	close(fd);
-	ok(has_events(belt, 2, 2),
-	   "an event that was acknowledged after a second open is not requeued");
-	end_belt(belt);
-}
-
-/* The reader holds three of five events. Each takes more than 64 bytes. */
-static void test_destroyed(__u64 before)
-{
-	int belt, fd;
-	__u64 full;
-
-	if (!used_at_last(before))
-		bail_out("earlier belts are not freed");
-	belt = full_belt(5);
-	fd = hold_next(NAME, 3);
-	full = get_parameter("used_bytes");
-	destroy_belt(belt, NAME);
-	is_errno(ack(fd, 3), EIDRM,
-		 "ack returns EIDRM when the belt has been destroyed");
-	close(belt);
-	ok(used_at_last(full - 2 * 64),
-	   "destroy frees the events that no reader holds while a reader holds others");
-	close(fd);
-	ok(used_at_last(before),
-	   "the close of a destroyed belt's last reader frees the belt and the events it held");
-}
-
-static void test_polled(void)
-{
-	int belt = full_belt(1), fd = hold_next(NAME, 1), other = open_named(NAME);
-	struct epoll_event event = { .events = EPOLLIN };
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
-
-	if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, other, &event))
-		bail_out("epoll: %s", strerror(errno));
-	is_int(epoll_wait(epoll, &event, 1, 0), 0,
-	       "poll finds no event while another reader holds the only one");
-	close(fd);
-	is_int(epoll_wait(epoll, &event, 1, 20000), 1,
-	       "close of a reader wakes a task that polls: the event is queued again");
-	close(epoll);
-	close(other);
-	end_belt(belt);
 }
 
 /* A descriptor that is closed while DESTROY returns its events */
@@ -327,15 +233,11 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	test_flags();
 	test_partly();
-	test_polled();
 	test_losses();
 	test_modes();
 	test_others();
 	test_return_order();
-	test_rebound_mode();
-	test_destroyed(before);
 	test_closing();
 	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();

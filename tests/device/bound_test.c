@@ -66,43 +66,23 @@ static bool both_gone(int belt)
 
 /* The last close */
 
-static void test_close(void)
-{
-	int belt = bound_belt(), fd = open_bound();
-	struct snapshot snapshot;
-
-	snapshot = look(belt, "key");
-	ok(!snapshot.err && snapshot.ttl_ms == TTL && snapshot.version,
-	   "a bound entry is found with its ttl and a version");
-	ok(both_there(belt) && locks_held(belt) == 1,
-	   "a bound lock is held by its owner and counted in info");
-	is_int(released(belt), 0, "nothing is released while the descriptor is open");
-	close(fd);
-	ok(both_gone(belt), "close of the descriptor removes its bound entry and lock");
-	is_int(released(belt), 2,
-	       "entries and locks removed by a close are counted as released");
-	fd = open_bound();
-	put_text(fd, "stays", "value", 0);
-	must_take(fd, "stays", "owner", 0);
-	close(fd);
-	ok(holds_text(belt, "stays", "value") && is_held_by(belt, "stays", "owner"),
-	   "close keeps entry and lock taken without HASHBELT_BOUND");
-	is_int(locks_held(belt), 1,
-	       "a lock taken without HASHBELT_BOUND counts as held after the close");
-	end_locks(belt, NAME);
-}
-
 static void test_dup(void)
 {
 	int belt = bound_belt(), fd = open_bound(), copy = dup(fd);
 
+	put_text(fd, "stays", "value", 0);
+	must_take(fd, "stays", "owner", 0);
 	close(fd);
 	ok(both_there(belt), "bound entries and locks stay while a copy of the descriptor is open");
 	is_errno(put_bound(copy, "more", "value", 0), 0,
 		 "put with HASHBELT_BOUND succeeds on a copy of the descriptor");
 	close(copy);
-	ok(both_gone(belt), "close of the last copy removes what was bound on either copy");
 	is_int(released(belt), 3, "three are counted as released when the last copy is closed");
+	ok(holds_text(belt, "stays", "value") && is_held_by(belt, "stays", "owner"),
+	   "close keeps entry and lock taken without HASHBELT_BOUND");
+	on_key(belt, HASHBELT_IOC_REMOVE, "stays");
+	unlock(belt, "stays", "owner");
+	ok(both_gone(belt), "close of the last copy removes what was bound on either copy");
 	end_locks(belt, NAME);
 }
 
@@ -124,35 +104,6 @@ static void test_fork(void)
 	kill_and_wait(child);
 	ok(both_gone(belt),
 	   "the kill of the last process with the descriptor removes what is bound");
-	end_locks(belt, NAME);
-}
-
-static bool is_all_gone(void *belt)
-{
-	return both_gone(*(int *)belt);
-}
-
-static void test_message(void)
-{
-	int belt = bound_belt(), fd = open_bound(), sockets[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
-		bail_out("socketpair: %s", strerror(errno));
-	send_descriptor(sockets[0], fd);
-	close(fd);
-	ok(both_there(belt), "bound entries and locks stay while the descriptor is in a message");
-	fd = receive_descriptor(sockets[1]);
-	ok(fd >= 0 && both_there(belt),
-	   "bound entries and locks stay when the descriptor has been received");
-	close(fd);
-	ok(both_gone(belt), "the receiver's close of the descriptor removes what is bound");
-	fd = open_bound();
-	send_descriptor(sockets[0], fd);
-	close(fd);
-	close(sockets[0]);
-	close(sockets[1]);
-	/* A worker closes the descriptors in the messages of a closed socket. */
-	ok(at_last(is_all_gone, &belt), "the loss of an unreceived message removes what is bound");
 	end_locks(belt, NAME);
 }
 
@@ -231,81 +182,21 @@ static void test_rebound(void)
 	end_locks(belt, NAME);
 }
 
-static void test_destroyed(__u64 base)
-{
-	int belt, fd;
-	__u64 empty;
-
-	if (!used_at_last(base))
-		bail_out("the belts before this one are not freed");
-	belt = bound_belt();
-	/* The levels of the wheel of locks stay as long as the belt. */
-	must_take(belt, "key", "owner", 0);
-	unlock(belt, "key", "owner");
-	empty = get_parameter("used_bytes");
-	fd = open_bound();
-	put_numbers(fd, 0, 100, 0);
-	if (destroy_belt(belt, NAME))
-		bail_out("destroy");
-	is_errno(put_bound(fd, "more", "value", 0), EIDRM,
-		 "put with HASHBELT_BOUND in a destroyed belt returns EIDRM");
-	close(belt);
-	ok(used_at_last(empty), "used_bytes falls when a belt with bound entries is destroyed");
-	close(fd);
-	ok(used_at_last(base),
-	   "used_bytes is at its start when a destroyed belt's descriptor closes");
-}
-
-/* Touches of all that is bound */
-
-/* Sets the deadlines of all entries that are bound to @fd. Return: their number, or an error. */
-static int touch_bound(int fd, __u64 ttl_ms)
-{
-	struct hashbelt_item item = { .how = HASHBELT_BOUND, .ttl_ms = ttl_ms };
-	int err = call(fd, HASHBELT_IOC_TOUCH, &item);
-
-	return err ?: (int)item.version;
-}
-
-/* The arguments of a touch of all that is bound; a batch makes it as well. */
+/* A batch touches all that is bound as well. */
 static void test_touch(void)
 {
 	int belt = bound_belt(), fd = open_bound();
-	struct hashbelt_item item = text_item("key", ""), items[2];
+	struct hashbelt_item items[2] = { text_item("late", "value"), {} };
 	struct hashbelt_batch batch = { .items = address(items), .count = 2 };
 
-	items[0] = text_item("late", "value");
 	items[0].op = HASHBELT_OP_PUT;
 	items[0].how = HASHBELT_BOUND;
 	items[1] = (struct hashbelt_item){ .op = HASHBELT_OP_TOUCH, .how = HASHBELT_BOUND };
 	must(fd, HASHBELT_IOC_BATCH, &batch);
 	ok(!items[1].result && items[1].version == 2 && items[1].ttl_ms == TTL,
 	   "a batch touches all that is bound, and returns number and time left");
-	item.how = HASHBELT_BOUND;
-	is_errno(call(fd, HASHBELT_IOC_TOUCH, &item), EINVAL,
-		 "touch with HASHBELT_BOUND and a key returns EINVAL");
-	is_errno(touch_bound(fd, HASHBELT_TTL_KEEP), EINVAL,
-		 "touch of all that is bound with HASHBELT_TTL_KEEP returns EINVAL");
 	close(fd);
 	end_locks(belt, NAME);
-}
-
-static void test_touch_rights(void)
-{
-	int belt = bound_belt(), fd = open_device(O_RDONLY);
-
-	if (open_belt(fd, NAME))
-		bail_out("open");
-	is_errno(touch_bound(fd, TTL), EPERM,
-		 "touch of all that is bound needs the right to write");
-	close(fd);
-	fd = open_bound();
-	if (destroy_belt(belt, NAME))
-		bail_out("destroy");
-	is_errno(touch_bound(fd, TTL), EIDRM,
-		 "touch of all that is bound returns EIDRM in a destroyed belt");
-	close(fd);
-	close(belt);
 }
 
 /* Concurrent opens */
@@ -315,13 +206,11 @@ static void test_touch_rights(void)
  * @fd:		the descriptor
  * @stop:	set to end the thread that binds
  * @bound:	bindings so far; atomic
- * @tid:	the thread that waits, set before its call
  */
 struct shared {
 	int fd;
 	unsigned int stop;
 	unsigned int bound;
-	pid_t tid;
 };
 
 static void *bind_on(void *arg)
@@ -344,11 +233,13 @@ static void *bind_on(void *arg)
 
 static void *touch_on(void *arg)
 {
+	struct hashbelt_item item = { .how = HASHBELT_BOUND };
 	struct shared *shared = arg;
 
-	while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
-		touch_bound(shared->fd, __atomic_load_n(&shared->bound, __ATOMIC_RELAXED) % 2 ?
-					TTL : 2 * TTL);
+	while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED)) {
+		item.ttl_ms = __atomic_load_n(&shared->bound, __ATOMIC_RELAXED) % 2 ? TTL : 2 * TTL;
+		call(shared->fd, HASHBELT_IOC_TOUCH, &item);
+	}
 	return NULL;
 }
 
@@ -401,52 +292,6 @@ static void test_rebound_meanwhile(bool full)
 	   "opens beside a thread that binds leave nothing in the first belt%s", how);
 	ok(info_of(other).entries == full && !locks_held(other),
 	   "opens beside a thread that binds leave nothing in the second belt%s", how);
-	end_locks(other, "another");
-	end_locks(belt, NAME);
-}
-
-static void *wait_for_lock(void *arg)
-{
-	struct shared *shared = arg;
-	struct hashbelt_lock lock = lock_of("key", "owner");
-
-	lock.how = HASHBELT_BOUND;
-	lock.wait_ms = FOR_EVER;
-	__atomic_store_n(&shared->tid, gettid(), __ATOMIC_RELAXED);
-	return (void *)(intptr_t)call(shared->fd, HASHBELT_IOC_LOCK, &lock);
-}
-
-static bool is_asleep(void *arg)
-{
-	pid_t tid = __atomic_load_n(&((struct shared *)arg)->tid, __ATOMIC_RELAXED);
-
-	return tid && sleeps_in(tid, __NR_ioctl);
-}
-
-/* A descriptor is bound to another belt while a thread waits for a bound lock. */
-static void test_rebound_while_waiting(void)
-{
-	struct shared shared = { .fd = open_device(O_RDWR) };
-	int belt = bound_belt(), other = named_locks("another");
-	pthread_t thread;
-	void *result;
-
-	must_take(belt, "key", "alice", 0);
-	if (open_belt(shared.fd, NAME) ||
-	    pthread_create(&thread, NULL, wait_for_lock, &shared))
-		bail_out("no thread");
-	if (!at_last(is_asleep, &shared))
-		bail_out("the thread does not wait");
-	if (open_belt(shared.fd, "another"))
-		bail_out("open");
-	unlock(belt, "key", "alice");
-	pthread_join(thread, &result);
-	note("the waiter got %s", error_name((intptr_t)result));
-	ok(is_free(belt, "key") && !locks_held(belt),
-	   "a waiter whose descriptor opened another belt is not left with the lock");
-	is_int(locks_held(other), 0,
-	       "a waiter whose descriptor opened another belt has no lock there");
-	close(shared.fd);
 	end_locks(other, "another");
 	end_locks(belt, NAME);
 }
@@ -509,19 +354,14 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "pause"))
 		return sleep_for_good(NULL);
 	base = get_parameter("used_bytes");
-	test_close();
 	test_dup();
 	test_fork();
-	test_message();
 	for (i = 0; i < ENDS; i++)
 		test_ends(i);
 	test_rebound();
-	test_destroyed(base);
 	test_touch();
-	test_touch_rights();
 	test_rebound_meanwhile(false);
 	test_rebound_meanwhile(true);
-	test_rebound_while_waiting();
 	test_killed_any_time(base);
 	return done_testing();
 }

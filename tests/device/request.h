@@ -58,18 +58,12 @@ static inline int complete(int fd, const char *key)
  * @err:	a negative errno if no event was read, else 0
  * @cause:	one of enum hashbelt_cause
  * @id:		the request
- * @sequence:	number of the event
- * @deadline_ns: when the request would have timed out
- * @handed_ns:	when the request was completed
  * @key:	the key that completed the request, as a text
  */
 struct completion {
 	int err;
 	__u32 cause;
 	__u64 id;
-	__u64 sequence;
-	__u64 deadline_ns;
-	__u64 handed_ns;
 	char key[57];
 };
 
@@ -90,9 +84,6 @@ static inline struct completion read_completion(int fd)
 			 event->size, len, event->lost);
 	completion.cause = event->reason;
 	completion.id = event->version;
-	completion.sequence = event->sequence;
-	completion.deadline_ns = event->deadline_ns;
-	completion.handed_ns = event->handed_ns;
 	memcpy(completion.key, event_key(event), event->key_len);
 	return completion;
 }

@@ -13,59 +13,6 @@
 #define NAME	"asked"
 #define NONE	((struct hashbelt_settings){})
 
-/* The event of a request returns a key of any bytes, and read writes nothing else. */
-static bool is_told_whole(int belt, __u32 key_len)
-{
-	static unsigned char key[HASHBELT_KEY_MAX];
-	static __u64 buffer[HASHBELT_EVENT_MAX / sizeof(__u64)];
-	struct hashbelt_key keys = { .key = address(key), .key_len = key_len };
-	struct hashbelt_request request = {
-		.id = ~0ULL - key_len, .keys = address(&keys), .count = 1,
-	};
-	struct hashbelt_item item = { .key = address(key), .key_len = key_len };
-	const struct hashbelt_event *event = (const void *)buffer;
-	size_t size = event_size(key_len, 0);
-	ssize_t len;
-
-	fill_bytes(key, key_len, key_len);
-	must(belt, HASHBELT_IOC_REQUEST, &request);
-	memset(buffer, 0xa5, sizeof(buffer));
-	must(belt, HASHBELT_IOC_PUT, &item);
-	len = read_into(belt, buffer, sizeof(buffer));
-	if (len != (ssize_t)size)
-		return false;
-	check_event(event, len);
-	return event->kind == HASHBELT_REQUEST && event->id == request.id &&
-	       event->key_len == key_len && !memcmp(event_key(event), key, key_len) &&
-	       ((unsigned char *)buffer)[size] == 0xa5;
-}
-
-static void test_key_bytes(void)
-{
-	int belt = asking_belt(NONE);
-	unsigned int i, wrong = 0;
-
-	for (i = 1; i <= HASHBELT_KEY_MAX; i += i < 70 || i > 1000 ? 1 : 13)
-		wrong += !is_told_whole(belt, i);
-	is_int(wrong, 0, "the event of a request returns its key of 1 to 1024 bytes byte for byte");
-	close(belt);
-}
-
-/* The shrinker, which kunit calls itself */
-
-static void test_pressure(void)
-{
-	int belt = asking_belt(NONE);
-
-	must_ask(belt, 1, "one");
-	if (!write_line("/proc/sys/vm/drop_caches", "2"))
-		bail_out("drop_caches: %s", strerror(errno));
-	readable_at_last(belt);
-	ok(is_next_completion(belt, 1, HASHBELT_BY_PRESSURE, "") && !waiting(belt),
-	   "memory pressure ends a request and tells it");
-	close(belt);
-}
-
 /* Descriptors */
 
 /* A descriptor reads either the completions of its requests or the events of entries. */
@@ -189,48 +136,13 @@ static void test_destroy(void)
 	close(belt);
 }
 
-/* Asks until a call fails; @arg: if true, each request is completed, and never read. */
-static unsigned int ask_for_ever(const void *arg)
-{
-	const bool *completes = arg;
-	int belt = asking_belt(NONE), err;
-	__u64 id = 0;
-
-	do {
-		err = ASK(belt, id++, HASHBELT_TTL_NEVER, "key", "other");
-		if (*completes)
-			complete(belt, "key");
-	} while (!err && id < 100000);
-	return -err;
-}
-
-static void test_account(void)
-{
-	static const bool waits = false, completes = true;
-	__u64 limit = get_parameter("user_max_bytes"), used = get_parameter("used_bytes");
-
-	if (chmod(HASHBELT_DEVICE, 0666))
-		bail_out("chmod: %s", strerror(errno));
-	set_number("user_max_bytes", scaled_from(MIB / 4, MIB));
-	is_int(as(1000, 1000, 0, ask_for_ever, &waits), EDQUOT,
-	       "waiting requests of a user count against its quota: EDQUOT");
-	is_int(as(1000, 1000, 0, ask_for_ever, &completes), EDQUOT,
-	       "unread events of a user's requests count against its quota: EDQUOT");
-	set_number("user_max_bytes", limit);
-	chmod(HASHBELT_DEVICE, 0600);
-	ok(used_at_last(used), "the memory of a user's requests comes back after its process ends");
-}
-
 int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	test_key_bytes();
-	test_pressure();
 	test_modes();
 	test_ends();
 	test_destroy();
-	test_account();
 	ok(used_at_last(before), "used_bytes of the module is what it was before the requests");
 	return done_testing();
 }
