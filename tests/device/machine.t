@@ -6,27 +6,18 @@
 # PREEMPT_RT, PREEMPT or none (voluntary).
 
 unset CDPATH
-# shellcheck source=tests/where.sh
-. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
-number=0 failed=0
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/../hbctl/tap.sh"
 
-# is NAME FOUND EXPECTED
-is() {
-	number=$((number + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $number - $1 is $3"
-	else
-		echo "not ok $number - $1 is $3"
-		echo "# $(place "$1"): expected $3, found $2"
-		failed=1
-	fi
+# same NAME FOUND EXPECTED
+same() {
+	result "$1 is $3" "$([ "$2" = "$3" ] || echo "expected $3, found $2")"
 }
 
 preemption=$(uname -v | grep -o 'PREEMPT[A-Z_]*')
-is "the processor" "$(uname -m)" "$1"
+same "the processor" "$(uname -m)" "$1"
 # The auxiliary vector is pairs of words; 6 is AT_PAGESZ.
-is "the size of a page in KiB" "$(od -An -tu8 -w16 /proc/self/auxv |
+same "the size of a page in KiB" "$(od -An -tu8 -w16 /proc/self/auxv |
 	awk '$1 == 6 { print $2 / 1024 }')" "$2"
-is "the model of preemption" "${preemption:-none}" "$3"
-echo "1..$number"
-exit $failed
+same "the model of preemption" "${preemption:-none}" "$3"
+finish

@@ -7,23 +7,14 @@
 # directory with hbctl.
 
 unset CDPATH
-# shellcheck source=tests/where.sh
-. "$(cd "$(dirname "$0")" && echo "$PWD/" | sed 's|\(.*/tests\)/.*|\1|')/where.sh"
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/../hbctl/tap.sh"
 
 tracing=/sys/kernel/tracing
-number=0 failed=0
 
 # traced NAME PATTERN - the check passes if a line of the trace matches PATTERN
 traced() {
-	number=$((number + 1))
-	if grep -q "$2" lines; then
-		echo "ok $number - $1"
-	else
-		echo "not ok $number - $1"
-		echo "# $(place "$1"): expected a line like: $2; found:"
-		sed 's/^/# /' lines
-		failed=$((failed + 1))
-	fi
+	result "$1" "$(grep -q "$2" lines || { echo "expected a line like: $2; found:" && cat lines; })"
 }
 
 # watch COMMAND... - run it, and store the lines that were traced in the file "lines"
@@ -91,5 +82,4 @@ done
 echo 0 >$tracing/events/hashbelt/enable
 ./hbctl destroy traced
 rm -f lines
-echo "1..$number"
-[ $failed = 0 ]
+finish

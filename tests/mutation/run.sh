@@ -189,9 +189,10 @@ payload() {
 	module=$1
 	shift
 	rm -rf "$copy/payload"
-	mkdir -p "$copy/payload/device" "$copy/payload/memory" "$copy/payload/tests/device"
+	mkdir -p "$copy/payload/device" "$copy/payload/memory" "$copy/payload/tests/device" "$copy/payload/tests/hbctl"
 	cp "$module/hashbelt.ko" "$tree/tests/guest.sh" "$built/hashbelt_user.ko" "$copy/payload"
 	cp "$tree/tests/where.sh" "$copy/payload/tests"
+	cp "$tree/tests/hbctl/tap.sh" "$copy/payload/tests/hbctl"
 	for program; do
 		program=${program%%:*}
 		cp -l "$built/$program" "$copy/payload/$program"
