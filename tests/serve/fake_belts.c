@@ -159,7 +159,7 @@ struct belt *belts_again(struct belts *belts, struct belt *belt, const char *nam
 	return strcmp(belt->name, name) ? belts_find(belts, key, len, &prefix) : belt;
 }
 
-/* The record in a slot, if it is of a key of the belt, whose name with its end is before the key. */
+/* The record in a slot, if its key, behind a name and its end, is one of the belt. */
 static struct entry *entry_of(const struct belt *belt, unsigned int slot)
 {
 	size_t len = strlen(belt->name) + 1;
@@ -371,8 +371,8 @@ static bool number_of(const struct entry *entry, __s64 *number)
 
 	memcpy(text, entry->value, entry->value_len < 21 ? entry->value_len : 21);
 	*number = strtoll(text, NULL, 10);
-	return snprintf(again, sizeof(again), "%lld", (long long)*number) == (int)entry->value_len &&
-	       !memcmp(again, text, entry->value_len);
+	snprintf(again, sizeof(again), "%lld", (long long)*number);
+	return strlen(again) == entry->value_len && !memcmp(again, text, entry->value_len);
 }
 
 static int add(struct entry *entry, struct hashbelt_item *item)

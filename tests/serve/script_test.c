@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* script_test - scripts that mean the same have one form, and times of Redis become those of belts. */
+/* script_test - the forms of scripts, and the times-to-live of Redis. */
 #include <stdio.h>
 #include <string.h>
 
