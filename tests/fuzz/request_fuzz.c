@@ -59,7 +59,8 @@ static void check_alone(const uint8_t *data, const struct request *before)
 		"a request is the same without what follows it");
 	must_be(request.command != COMMAND_REFUSED || request.error || request.quiet,
 		"a request that is refused has an answer");
-	must_be(request.error || (request.key_len <= PARSER_KEY_MAX && request.value_len <= VALUE_MAX),
+	must_be(request.error ||
+		(request.key_len <= PARSER_KEY_MAX && request.value_len <= VALUE_MAX),
 		"key and value are not too long");
 	/* Of one that is only answered, nothing else is used. */
 	if (!request.error) {
