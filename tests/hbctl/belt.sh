@@ -2,10 +2,13 @@
 # shellcheck shell=dash
 # shellcheck disable=SC2154,SC2034 # $temporary and $status are tap.sh's
 #
-# belt.sh - sourced after tap.sh by the tests that work on belts, as root.
+# belt.sh - sourced by the tests that work on belts, as root; with tap.sh.
 #
 # Belt time is halted and moved by hand, so times left are exact and no test has to wait for
 # them. A test leaves its belts behind; the next one destroys them.
+
+# shellcheck source=tests/hbctl/tap.sh
+. "$(dirname "$0")/tap.sh"
 
 [ -c /dev/hashbelt ] || {
 	echo "Bail out! there is no /dev/hashbelt"
@@ -46,13 +49,21 @@ nobody() {
 	su -s /bin/sh nobody -c 'exec hbctl "$@"' -- sh "$@"
 }
 
-# valid NAME COMMAND... - each line that the command prints is a JSON object
+# valid NAME COMMAND... - each line that the command prints is a JSON object, without control characters and without
+# a member that is there twice
 valid() {
 	name=$1
 	shift
 	run "$@"
 	result "$name" "$(check_status 0
-		awk -f "$(dirname "$0")/json.awk" "$temporary/out" 2>&1)"
+		[ -s "$temporary/out" ] || echo 'there is no line'
+		grep -v '^{.*}$' "$temporary/out"
+		LC_ALL=C grep '[[:cntrl:]]' "$temporary/out"
+		while IFS= read -r line; do
+			printf '%s\n' "$line" | /usr/bin/jq -c --stream 'select(length == 2)[0]' 2>&1 |
+				sort | uniq -d
+			printf '%s\n' "$line" | /usr/bin/jq -c . 2>&1 >/dev/null
+		done <"$temporary/out")"
 }
 
 # The processor's numbers of the system calls ioctl and write.

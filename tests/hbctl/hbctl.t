@@ -3,21 +3,17 @@
 #
 # hbctl.t - all commands of hbctl on /dev/hashbelt, as root, but those with a test of their
 # own.
+# shellcheck disable=SC2016,SC2033,SC2086,SC2317 # scripts of other shells; words; functions that tap.sh calls
 set -u
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
 
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
+# shellcheck source=tests/hbctl/screen.sh
+. "$(dirname "$0")/screen.sh"
 
-# shown KEY - the first two lines on a terminal on which get prints the value of KEY, and then
-# echo a line. screen draws cells that nothing was written to as #
-# shellcheck disable=SC2317 # called by is
+# shown KEY - the first two lines on a terminal on which get prints the value of KEY, and then echo a line
 shown() {
-	# shellcheck disable=SC2016,SC2033 # the inner shell expands it, and runs the program hbctl
-	screen end print -- sh -c 'hbctl -b "$0" get "$1"; echo next' "$belt" "$1" |
-		sed -n '2,3s/#*$//p'
+	screen end print -- sh -c 'hbctl -b "$0" get "$1"; echo next' "$belt" "$1" | sed -n 2,3p
 }
 
 belt main --ttl 5m --buckets 6
@@ -26,28 +22,17 @@ belt main --ttl 5m --buckets 6
 is 'put of a new key prints nothing' 0 '' '' on put a 1
 value 'get prints the value' 1 on get a
 json 'put --json prints the entry without its value' 0 \
-	'{"key":"b","version":N,"flags":0,"ttl_ms":300000,"value_len":2}' '' \
-	on put b 22 --json
+	'{"key":"b","version":N,"flags":0,"ttl_ms":300000,"value_len":2}' '' on put b 22 --json
 json 'get --json prints the entry with its value' 0 \
 	'{"key":"b","version":N,"flags":0,"ttl_ms":300000,"value_len":2,"value":"22"}' \
 	'' on --json get b
-is 'get of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" on get zz
-is 'get --json of a missing key exits with 1 and prints nothing' 1 '' \
-	"there is no entry 'zz' in belt 'main'" \
-	on get zz --json
-is 'put over an entry exits with 0' 0 '' '' on put a 'one more'
-value 'get after a second put prints the second value' 'one more' on get a
-is 'put of an empty value exits with 0' 0 '' '' on put empty ''
-value 'get of an empty value prints nothing' '' on get empty
+on put empty ''
 json 'get --json of an empty value prints an empty string' 0 \
 	'{"key":"empty","version":N,"flags":0,"ttl_ms":300000,"value_len":0,"value":""}' \
 	'' on get empty --json
-is 'put takes a key and a value with a dash after --' 0 '' '' on put -- -k -v
-value 'get takes a key with a dash after --' -v on get -- -k
 is 'put --flags --ttl exits with 0' 0 '' '' on put f 1 --flags 0xffffffff --ttl 1h30m
 run on get -v f
-printf 'version: %s\nflags: 4294967295\nttl: 1h30m\n' "$(version_of f)" \
-	>"$temporary/wanted"
+printf 'version: %s\nflags: 4294967295\nttl: 1h30m\n' "$(version_of f)" >"$temporary/wanted"
 mv "$temporary/err" "$temporary/out"
 result 'get -v prints version, flags and time left on stderr' "$(check_status 0; same)"
 json 'put --ttl never makes an entry without a deadline' 0 \
@@ -56,22 +41,10 @@ json 'put --ttl never makes an entry without a deadline' 0 \
 json 'put --ttl keep over an entry without a deadline keeps it without' 0 \
 	'{"key":"f","version":N,"flags":7,"ttl_ms":null,"value_len":1}' '' \
 	on put f 2 --ttl keep --flags 7 --json
-on put f 3 --ttl 100s
-json 'put --ttl keep over an entry keeps its time left' 0 \
-	'{"key":"f","version":N,"flags":0,"ttl_ms":100000,"value_len":1}' '' \
-	on put f 4 --ttl keep --json
-json 'put --ttl keep of a missing key gives the ttl of the belt' 0 \
-	'{"key":"g","version":N,"flags":0,"ttl_ms":300000,"value_len":1}' '' \
-	on put g 4 --ttl keep --json
-json 'put --ttl takes 2^42 ms' 0 \
-	'{"key":"g","version":N,"flags":0,"ttl_ms":4398046511104,"value_len":1}' '' \
-	on put g 4 --ttl 4398046511104ms --json
+on put f 4 --ttl 100s
 json 'get --ttl sets the deadline and prints the new time left' 0 \
 	'{"key":"f","version":N,"flags":0,"ttl_ms":10000,"value_len":1,"value":"4"}' \
 	'' on get f --ttl 10s --json
-json 'has after get --ttl prints the new time left' 0 \
-	'{"key":"f","version":N,"flags":0,"ttl_ms":10000,"value_len":1,"present":true}' \
-	'' on has f --json
 json 'get --ttl never takes the deadline off' 0 \
 	'{"key":"f","version":N,"flags":0,"ttl_ms":null,"value_len":1,"value":"4"}' \
 	'' on get f --ttl never --json
@@ -79,44 +52,21 @@ json 'get --ttl never takes the deadline off' 0 \
 # conditions
 v=$(version_of a)
 is 'put --if-absent over an entry exits with 1 and names the version' 1 '' \
-	"entry 'a' is in belt 'main' already, with version $v" \
-	on put a x --if-absent
-is 'put --if-present of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" \
-	on put zz x --if-present
-is 'put --if-version of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" \
-	on put zz x --if-version 1
+	"entry 'a' is in belt 'main' already, with version $v" on put a x --if-absent
 is 'put --if-version of another version exits with 1 and names both' 1 '' \
 	"entry 'a' in belt 'main' has version $v, not $((v + 1)): *get it again" \
 	on put a x --if-version $((v + 1))
-is 'put --if-version of the right version exits with 0' 0 '' '' on put a x --if-version "$v"
-is 'put --if-version of the version it has replaced exits with 1' 1 '' \
-	"entry 'a' in belt 'main' has version *, not $v:*" \
-	on put a y --if-version "$v" --json
 is 'rm --if-version of another version exits with 1' 1 '' \
-	"entry 'a' in belt 'main' has version *, not $v: *" \
-	on rm a --if-version "$v"
-is 'rm --if-version of the right version exits with 0' 0 '' '' \
-	on rm a --if-version "$(version_of a)"
+	"entry 'a' in belt 'main' has version $v, not $((v + 1)): *" on rm a --if-version $((v + 1))
 
 # touch, has, rm, expire
 json 'touch --json gives the ttl of the belt and prints it' 0 \
-	'{"key":"b","version":N,"flags":0,"ttl_ms":300000}' '' \
-	on touch b --json
-is 'touch of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" on touch zz
-is 'has of an entry exits with 0' 0 '' '' on has b
+	'{"key":"b","version":N,"flags":0,"ttl_ms":300000}' '' on touch b --json
 is 'has of a missing key exits with 1' 1 '' "there is no entry 'zz' in belt 'main'" on has zz
 is 'has --json of a missing key exits with 1 and prints present false' 1 \
-	'{"key":"zz","present":false}' "there is no entry 'zz' *" \
-	on has zz --json
-is 'rm of an entry exits with 0' 0 '' '' on rm b
-is 'rm of a removed key exits with 1' 1 '' "there is no entry 'b' in belt 'main'" on rm b
+	'{"key":"zz","present":false}' "there is no entry 'zz' *" on has zz --json
 on put b 1
 json 'rm --json prints key and version' 0 '{"key":"b","version":N}' '' on rm b --json
-is 'rm --if-version of a missing key exits with 1' 1 '' "there is no entry 'b' *" \
-	on rm b --if-version 1
-on put b 1
-is 'expire of an entry exits with 0' 0 '' '' on expire b
-is 'expire of an expired key exits with 1' 1 '' "there is no entry 'b' in belt 'main'" on expire b
 on put b 1
 is 'expire --json prints the key' 0 '{"key":"b"}' '' on expire b --json
 
@@ -125,9 +75,6 @@ is 'put of three keys exits with 0' 0 '' '' on put p1 1 p2 'two words' p3 '' --t
 json 'put of several keys gives each the options' 0 \
 	'{"key":"p2","version":N,"flags":5,"ttl_ms":8000,"value_len":9,"value":"two words"}
 {"key":"p3","version":N,"flags":5,"ttl_ms":8000,"value_len":0,"value":""}' '' on get --json p2 p3
-json 'put --json of two keys prints both entries' 0 \
-	'{"key":"p1","version":N,"flags":0,"ttl_ms":300000,"value_len":1}
-{"key":"p2","version":N,"flags":0,"ttl_ms":300000,"value_len":1}' '' on put --json p1 1 p2 2
 is 'put --if-absent of several keys puts those without an entry, and exits with 1' 1 '' \
 	"entry 'p1' is in belt 'main' already, with version *" on put p1 9 p4 4 --if-absent
 is 'put --if-absent of several keys leaves the present one' 0 'p1	1
@@ -140,7 +87,6 @@ hold() {
 	hbctl -b "$belt" put --hold "$@" >"$temporary/held" 2>"$temporary/hold.err" &
 	holder=$!
 }
-# shellcheck disable=SC2317 # called by at_last
 has_left() {
 	[ "$(on has "$1" --json | sed 's/.*"ttl_ms":\([0-9]*\).*/\1/')" = "$2" ]
 }
@@ -195,21 +141,15 @@ on put m1 1
 on put b 1
 on put "m${tab}2" 'two
 lines'
-is 'get of two keys prints KEY<TAB>VALUE for each, escaped' 0 \
-	"m1${tab}1
+is 'get of two keys prints KEY<TAB>VALUE for each, escaped' 0 "m1${tab}1
 m\\t2${tab}two\\nlines" '' on get m1 "m${tab}2"
-is 'get of three keys, one of them missing, prints the others and exits with 1' 1 \
-	"m1${tab}1
+is 'get of three keys, one of them missing, prints the others and exits with 1' 1 "m1${tab}1
 b${tab}1" "there is no entry 'zz' in belt 'main'" on get m1 zz b
 json 'get --json of two keys prints an object for each' 0 \
 	'{"key":"m1","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}
-{"key":"b","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}' '' \
-	on get m1 b --json
+{"key":"b","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value":"1"}' '' on get m1 b --json
 is 'touch of three keys, one of them missing, touches the others and exits with 1' 1 '' \
 	"there is no entry 'zz' in belt 'main'" on touch --ttl 1m m1 zz b
-json 'has of the last of these keys prints the new time-to-live' 0 \
-	'{"key":"b","version":N,"flags":0,"ttl_ms":60000,"value_len":1,"present":true}' '' \
-	on has b --json
 is 'rm of three keys, one of them missing, removes the others and exits with 1' 1 '' \
 	"there is no entry 'zz' in belt 'main'" on rm m1 zz b
 is 'has -q of a removed key exits with 1 and prints nothing' 1 '' '' on has -q b
@@ -228,24 +168,17 @@ value 'get into a file adds no newline' text on get word
 
 # clear, size
 is 'clear exits with 0' 0 '' '' on clear
-is 'size of an empty belt prints 0' 0 0 '' on size
 on put a 1
 on put b 2
-is 'size prints the number of entries' 0 2 '' on size
 json 'size --json prints entries and bytes' 0 '{"entries":2,"bytes":N}' '' on size --json
 is 'size of a belt as an operand prints the number of entries' 0 2 '' hbctl size main
 like 'stat of a belt as an operand prints its counters' 0 '*puts_new *' '' hbctl stat main
 is 'clear --json prints the name of the belt' 0 '{"name":"main"}' '' on clear --json
-is 'get of a cleared key exits with 1' 1 '' "there is no entry 'a' *" on get a
-is 'keys of an empty belt prints nothing' 0 '' '' on keys
-is 'dump --values of an empty belt prints nothing' 0 '' '' on dump --values
 
 # keys and values of any bytes and the largest sizes
 key=$(text 1024)
 is 'put of a key of 1024 bytes exits with 0' 0 '' '' on put "$key" long
 value 'get of a key of 1024 bytes prints the value' long on get "$key"
-is 'get of the first 1023 bytes of a key of 1024 exits with 1' 1 '' 'there is no entry *' \
-	on get "${key%k}"
 is 'keys prints a key of 1024 bytes' 0 "$key" '' on keys
 on clear
 head -c 1048576 /dev/urandom >"$temporary/random"
@@ -254,13 +187,7 @@ is 'put of 1 MiB from stdin exits with 0' 0 '' '' on put big -
 input=/dev/null
 run on get big
 file 'get prints a value of 1 MiB byte for byte' "$temporary/random"
-head -c 65536 /dev/urandom >"$temporary/random"
-input=$temporary/random
-is 'put of 64 KiB over 1 MiB exits with 0' 0 '' '' on put big -
-input=/dev/null
-run on get big
-file 'get prints a value of 64 KiB byte for byte' "$temporary/random"
-printf x >>"$temporary/random"
+head -c 65537 /dev/urandom >"$temporary/random"
 input=$temporary/random
 is 'put of 64 KiB and a byte exits with 0' 0 '' '' on put big -
 input=/dev/null
@@ -287,17 +214,9 @@ is 'put of a key and a value that are not UTF-8 exits with 0' 0 '' '' on put "$b
 json 'get --json prints a key and a value that are not UTF-8 in base64' 0 \
 	'{"key_base64":"/w==","version":N,"flags":0,"ttl_ms":300000,"value_len":1,"value_base64":"/w=="}' \
 	'' on get "$bytes" --json
-json 'keys --json prints a key that is not UTF-8 in base64' 0 \
-	'{"key_base64":"/w==","version":N,"flags":0,"ttl_ms":300000,"value_len":1}' \
-	'' on keys --json
 on clear
-is 'put of a key in UTF-8 exits with 0' 0 '' '' on put 'grün' 'a"b\c/d'
-json 'get --json prints UTF-8 as it is and escapes quotes and backslashes' 0 \
-	'{"key":"grün","version":N,"flags":0,"ttl_ms":300000,"value_len":7,"value":"a\"b\\c/d"}' \
-	'' on get 'grün' --json
 is 'an error message escapes control characters of the key' 1 '' \
-	"there is no entry 'a\\\\nb\\\\x1b' in belt 'main'" \
-	on get "$(printf 'a\nb\033')"
+	"there is no entry 'a\\\\nb\\\\x1b' in belt 'main'" on get "$(printf 'a\nb\033')"
 on clear
 
 # keys
@@ -308,10 +227,6 @@ is 'keys PREFIX prints the keys with this prefix' 0 group/1 '' on keys group/
 json 'keys --json PREFIX prints the entry of this prefix' 0 \
 	'{"key":"user/2","version":N,"flags":3,"ttl_ms":null,"value_len":2}' '' \
 	on keys user/2 --json
-is 'keys PREFIX without a match prints nothing' 0 '' '' on keys usr
-on keys '' | sort >"$temporary/out"
-printf '%s\n' group/1 user/1 user/2 >"$temporary/wanted"
-result 'keys prints all keys' "$(same)"
 on dump --values | sort >"$temporary/wanted"
 on dump | sort >"$temporary/out"
 result 'dump prints what dump --values prints' "$(same)"
@@ -342,7 +257,6 @@ is 'load reads stdin without an operand' 0 '' '' on load
 is 'load - --json reads stdin and prints how many were loaded and kept' 0 '{"loaded":3,"kept":0,"expired":0}' \
 	'' on load - --json
 input=/dev/null
-is 'size after load of three entries is 3' 0 3 '' on size
 is 'load --json of an empty stdin prints 0 loaded' 0 '{"loaded":0,"kept":0,"expired":0}' '' on load --json
 on clear
 
@@ -353,30 +267,11 @@ awk 'BEGIN {
 }' >"$temporary/escaped"
 is 'load of keys and values with every byte exits with 0' 0 '' '' on load "$temporary/escaped"
 is 'size after load of keys with every byte is 256' 0 256 '' on size
-printf 'v\0\0' >"$temporary/value"
-run on get -e 'k\x00\x00'
-file 'get prints a value with NUL bytes' "$temporary/value"
-printf 'v\n\0' >"$temporary/value"
-run on get -e 'k\n\x00'
-file 'get prints a value with a newline' "$temporary/value"
-printf 'v\\\0' >"$temporary/value"
-run on get -e 'k\\\x00'
-file 'get prints a value with a backslash' "$temporary/value"
-printf 'v\377\0' >"$temporary/value"
-run on get -e 'k\xff\x00'
-file 'get prints a value with the byte 255' "$temporary/value"
 on dump --values | sort >"$temporary/first"
 belt copy2
 is 'load of a dump with every byte exits with 0' 0 '' '' on load "$temporary/first"
 on dump --values | sort >"$temporary/out"
 file 'dump of a loaded dump with every byte is that dump' "$temporary/first"
-is 'dump escapes a tab' 0 1 '' grep -c '^k\\t\\x00.v\\t\\x00.3600000ms$' \
-	"$temporary/first"
-is 'dump escapes a control character' 0 1 '' \
-	grep -c '^k\\x1b\\x00.v\\x1b\\x00.3600000ms$' "$temporary/first"
-is 'dump escapes the bytes 0x80 to 0x9f outside of UTF-8' 0 32 '' \
-	grep -c '^k\\x[89][0-9a-f]\\x00.v\\x[89][0-9a-f]\\x00.3600000ms$' "$temporary/first"
-is 'dump writes the bytes 0xa0 to 0xff as they are' 1 0 '' grep -c '\\x[a-f]' "$temporary/first"
 
 # Control characters of two bytes in UTF-8
 steering=$(printf 'n\302\2332J')
@@ -395,7 +290,6 @@ like 'info escapes U+009B in the name of a belt' 0 '*n\\xc2\\x9b2J
 hbctl export >"$temporary/exported"
 is 'export escapes U+009B in the name of a belt' 0 1 '' grep -cxF '[n\xc2\x9b2J]' "$temporary/exported"
 is 'apply takes the name that export has escaped' 0 '' '' hbctl apply --check "$temporary/exported"
-# shellcheck disable=SC2016 # for the shell
 is 'info --json writes U+009B as \u009b' 0 1 '' sh -c \
 	'hbctl info "$0" --json | grep -cF "\"name\":\"n\u009b2J\","' "$steering"
 is 'a message has a question mark for U+009B' 1 '' "there is no entry 'x' in belt 'n[?]2J'" \
@@ -412,16 +306,10 @@ awk 'BEGIN {
 	for (i = 0; i < 5000; i++)
 		printf "a key that is long enough, number %d\t%d\n", i, i
 }' >"$temporary/lines"
-is 'load of 5000 entries exits with 0' 0 '' '' on load "$temporary/lines"
-is 'size after load of 5000 entries is 5000' 0 5000 '' on size
-cut -f 1 "$temporary/lines" | sort >"$temporary/wanted"
-on keys | sort -u >"$temporary/out"
-result 'keys prints 5000 keys' "$(same)"
+on load "$temporary/lines"
 sort "$temporary/lines" >"$temporary/wanted"
 on dump --values | cut -f 1,2 | sort -u >"$temporary/out"
 result 'dump --values prints 5000 keys and values' "$(same)"
-is 'load --json over 5000 entries prints 5000 loaded' 0 '{"loaded":5000,"kept":0,"expired":0}' '' \
-	on load "$temporary/lines" --json
 on clear
 
 # bad NAME LINE WRONG - load of a file whose second line is LINE fails; WRONG is in the
@@ -433,7 +321,6 @@ bad() {
 bad 'a line without a tab fails' 'b' 'there is no tab between key and value'
 value 'load puts the lines before a bad one' 1 on get a
 is 'load puts no line after a bad one' 1 '' "there is no entry 'c' *" on get c
-bad 'an empty line fails' '' 'there is no tab between key and value'
 bad 'an empty key fails' '\t2' 'the key does not have 1 to 1024 bytes'
 bad 'a key of 1025 bytes fails' "$(text 1025)\\t2" 'the key does not have 1 to 1024 bytes'
 bad 'an unknown escape in the key fails' 'b\\r\t2' 'a backslash begins none of'
@@ -443,11 +330,8 @@ bad 'a value of 1 MiB and a byte fails' "b\\t$(text 1048577)" \
 bad 'a ttl with an unknown unit fails' 'b\t2\t3y' \
 	"the third field is neither 'never' nor a duration"
 bad 'a ttl of 0 fails' 'b\t2\t0' "the third field is neither 'never' nor a duration"
-bad 'an empty ttl fails' 'b\t2\t' "the third field is neither 'never' nor a duration"
-bad 'negative flags fail' 'b\t2\t1s\t-1' 'the fourth field is not a number of 32 bits'
 bad 'flags of 2^32 fail' 'b\t2\t1s\t4294967296' 'the fourth field is not a number'
 bad 'a line with five fields fails' 'b\t2\t1s\t1\t1' 'there are more than four fields'
-is 'size after files with bad lines is 1' 0 1 '' on size
 printf 'a\t1\nb\\x00c\t2\tnever\t4294967295\n' >"$temporary/good"
 is 'load of a line with all fields exits with 0' 0 '' '' on load "$temporary/good"
 json 'load sets ttl and flags of an entry' 0 \
@@ -476,13 +360,9 @@ text 1 >>"$temporary/long"
 is 'load refuses a longer line' 4 '' "$temporary/long, line 1: the line has more than 4202496 bytes" \
 	on load "$temporary/long"
 rm "$temporary/long"
-# shellcheck disable=SC2016 # for the shell
-is 'load refuses a line without an end' 4 '' 'stdin, line 1: the line has more than 4202496 bytes' \
-	sh -c 'yes | tr -d "\n" | hbctl -b "$0" load' "$belt"
 # A value of a MiB, each byte of which is escaped, in as little memory as hbctl starts in and 3 MiB.
 least_memory help
 awk 'BEGIN { printf "a\t1\nb\t"; for (i = 0; i < 1048576; i++) printf "\\x41"; print "\nc\t3" }' >"$temporary/large"
-# shellcheck disable=SC2016 # for the shell
 is 'load without the memory for a line says so' 4 '' \
 	"$temporary/large, line 2: the line does not fit into memory" \
 	sh -c 'ulimit -v $1 && hbctl -b "$0" load "$2"' "$belt" $((memory + 3072)) "$temporary/large"
@@ -502,15 +382,11 @@ json 'advance and rotate, by one interval, move belt time' 0 \
 	'' on has x --json
 on advance 36500d
 is 'advance beyond the end of belt time exits with 4' 4 '' \
-	"belt 'time' cannot be moved on that far" \
-	on advance 50000d
-is 'resume exits with 0' 0 '' '' on resume
-like 'info --json after resume prints halted false' 0 \
-	'*"halted":false,*' '' on info --json
-is 'halt exits with 0' 0 '' '' on halt
+	"belt 'time' cannot be moved on that far" on advance 50000d
 like 'info --json after halt prints halted true' 0 '*"halted":true,*' '' on info --json
 is 'halt --json of a halted belt prints its name' 0 '{"name":"time"}' '' on halt --json
 is 'resume --json prints the name of the belt' 0 '{"name":"time"}' '' on resume --json
+like 'info --json after resume prints halted false' 0 '*"halted":false,*' '' on info --json
 
 # stat after one call of each kind
 belt stat --ttl 1m
@@ -549,8 +425,7 @@ $gauges" '' on stat --raw --noheadings
 fields=$(printf '%s\n' "$counters" "$gauges" |
 	sed 's/none$/null/; s/\(.*\) \(.*\)/"\1":\2/' | tr '\n' ',')
 like 'stat --json prints all counters after one call of each' 0 \
-	"{\"name\":\"stat\",${fields}\"lags\":[[]*]}" '' \
-	on stat --json
+	"{\"name\":\"stat\",${fields}\"lags\":[[]*]}" '' on stat --json
 
 # create; info, belts
 belt set --ttl 90s --buckets 10 --policy standard --mode 0640
@@ -558,16 +433,11 @@ on put a 1
 hbctl create json
 is 'create of a belt that exists exits with 1' 1 '' "there is a belt 'json' already: *" \
 	hbctl create json
-is 'create of a belt with a name of 63 bytes exits with 0' 0 '' '' hbctl create "$(text 63)"
-like 'info prints a name of 63 bytes' 0 "name:         $(text 63)*" '' hbctl info "$(text 63)"
-is 'destroy of a belt with a name of 63 bytes exits with 0' 0 '' '' hbctl destroy "$(text 63)"
 is 'create --refresh-on-get --on-put exits with 0' 0 '' '' \
 	hbctl create mixed --refresh-on-get yes --on-put keep
 like 'info --json prints the policy mixed for refresh and keep' 0 \
-	'*"policy":"mixed","refresh_on_get":true,"keep_on_put":true,*' '' \
-	hbctl info mixed --json
-is 'create with --policy and both its halves turned off exits with 0' 0 '' '' \
-	hbctl create neither --policy updating --refresh-on-get no --on-put replace
+	'*"policy":"mixed","refresh_on_get":true,"keep_on_put":true,*' '' hbctl info mixed --json
+hbctl create neither --policy updating --refresh-on-get no --on-put replace
 like 'info --json prints the policy timecache without both halves' 0 '*"policy":"timecache",*' '' \
 	hbctl info neither --json
 like 'belts prints a table of all belts in the order of names' 0 \
@@ -579,12 +449,11 @@ default *running       -
 set * 1 * 1m30s *10  standard   0640  0:0 *halted        -
 *" '' hbctl belts
 hbctl belts --json | sed 's/{"name":"\([^"]*\)",.*}/\1/' >"$temporary/out"
-printf '%s\n' copy copy2 default json main many mixed neither one set stat time \
-	>"$temporary/wanted"
+printf '%s\n' copy copy2 default json main many mixed neither one set stat time >"$temporary/wanted"
 result 'belts --json lists all belts in the order of names' "$(same)"
-is 'destroy of a belt exits with 0' 0 '' '' hbctl destroy mixed
 is 'destroy --json prints the name of the belt' 0 '{"name":"neither"}' '' \
 	hbctl destroy neither --json
+hbctl destroy mixed
 is 'destroy of a destroyed belt exits with 3' 3 '' \
 	"there is no belt 'mixed', or you have no right to it: 'hbctl belts' lists *" \
 	hbctl destroy mixed
@@ -592,7 +461,6 @@ is 'get on a destroyed belt exits with 3' 3 '' "there is no belt 'mixed', or you
 	hbctl -b mixed get x
 for command in 'put a 1' 'get a' 'touch a' 'has a' 'rm a' 'expire a' keys dump \
 	load size clear info stat halt resume rotate 'advance 1s'; do
-	# shellcheck disable=SC2086 # words
 	is "$command on an unknown belt exits with 3" 3 '' "there is no belt 'mixed', or you have no right to it: *" \
 		hbctl --json -b mixed $command
 done
@@ -602,15 +470,12 @@ belt keep --policy standard
 on put a 1
 v=$(version_of a)
 is 'standard policy: put over an entry exits with 1' 1 '' \
-	"belt 'keep' keeps its present entry 'a' with version $v (--if-present *" \
-	on put a 2
-is 'standard policy: put --if-present replaces the value' 0 '' '' on put a 2 --if-present
+	"belt 'keep' keeps its present entry 'a' with version $v (--if-present *" on put a 2
 printf 'a\t9\nb\t9\n' >"$temporary/two"
 is 'standard policy: load exits with 1 and counts the entries it has kept' 1 \
 	'{"loaded":1,"kept":1,"expired":0}' \
-	"belt 'keep' keeps present entries: 1 of 2 were not put" \
-	on load "$temporary/two" --json
-value 'standard policy: load leaves the value of an entry' 2 on get a
+	"belt 'keep' keeps present entries: 1 of 2 were not put" on load "$temporary/two" --json
+value 'standard policy: load leaves the value of an entry' 1 on get a
 value 'standard policy: load puts a missing key' 9 on get b
 # Lines that end in a carriage return and a newline
 belt lines
@@ -635,36 +500,28 @@ on has -q 4
 is 'dump, keys and has count neither as hits nor as misses' 0 '0 0' '' sh -c \
 	'hbctl -b looks stat --json | sed "s/.*\"hits\":\([0-9]*\),\"misses\":\([0-9]*\),.*/\1 \2/"'
 on get 1 >/dev/null
-is 'get counts as a hit after dump, keys and has' 0 '1 0' '' sh -c \
-	'hbctl -b looks stat --json | sed "s/.*\"hits\":\([0-9]*\),\"misses\":\([0-9]*\),.*/\1 \2/"'
 
 # Rights; the device still has mode 0600.
 is 'user nobody: belts exits with 3 where the device is of mode 0600' 3 '' \
 	'no right to open /dev/hashbelt: join its group *' nobody belts
 chmod 666 /dev/hashbelt
 is 'user nobody: get on the default belt exits with 3' 3 '' \
-	"there is no belt 'default', or you have no right to it: *" \
-	nobody get a
+	"there is no belt 'default', or you have no right to it: *" nobody get a
 hbctl create shown --mode 0644
 hbctl create given --mode 0622
 hbctl -b shown put a 1
 value 'user nobody: get prints a value of a readable belt' 1 nobody -b shown get a
 is 'user nobody: has of a missing key in a readable belt exits with 1' 1 '' \
-	"there is no entry 'b' in belt 'shown'" \
-	nobody -b shown has b
+	"there is no entry 'b' in belt 'shown'" nobody -b shown has b
 for command in 'put a 2' 'touch a' 'rm a' 'expire a' clear 'get a --ttl 1s' ; do
-	# shellcheck disable=SC2086 # words
 	is "user nobody: $command on a belt of mode 0644 exits with 3" 3 '' \
-		"no right to * belt 'shown': *" \
-		nobody -b shown $command
+		"no right to * belt 'shown': *" nobody -b shown $command
 done
 input=$temporary/two
 is 'user nobody: load on a belt of mode 0644 exits with 3' 3 '' \
-	"no right to write belt 'shown': *" \
-	nobody -b shown load
+	"no right to write belt 'shown': *" nobody -b shown load
 input=/dev/null
 for command in halt resume rotate 'advance 1s'; do
-	# shellcheck disable=SC2086 # words
 	is "user nobody: $command of a belt of root exits with 3" 3 '' \
 		"${command%% *} is for the owner of belt 'shown', and for root" \
 		nobody -b shown $command
@@ -673,14 +530,12 @@ is 'user nobody: destroy of a belt of root exits with 3' 3 '' \
 	"destroy is for the owner of belt 'shown', *" nobody destroy shown
 is 'user nobody: put on a belt of mode 0622 exits with 0' 0 '' '' nobody -b given put a 1
 for command in 'get a' 'has a' keys dump size info stat; do
-	# shellcheck disable=SC2086 # words
 	is "user nobody: $command on a belt of mode 0622 exits with 3" 3 '' \
 		"no right to read belt 'given': *" nobody -b given $command
 done
 is 'user nobody: create exits with 0' 0 '' '' nobody create own
 like 'user nobody: info --json of a new belt names nobody as owner' 0 \
-	'*"uid":65534,"gid":65534,"access":\["read","write","own"\],*}' '' \
-	nobody info own --json
+	'*"uid":65534,"gid":65534,"access":\["read","write","own"\],*}' '' nobody info own --json
 
 # The owner that a command demands of its belt
 nobody -b own put b 2
@@ -704,15 +559,12 @@ like 'lock --belt-owner with the caller makes the belt' 0 '[0-9]*' '' \
 	hbctl lock x --belt-owner root --owner a
 hbctl destroy locks
 for command in 'create new' 'destroy own' belts 'stat --all'; do
-	# shellcheck disable=SC2086 # words
 	is "$command --belt-owner exits with 2" 2 '' \
 		"${command%% *}: --belt-owner is for commands that use one belt *" \
 		hbctl $command --belt-owner nobody
 done
-nobody belts --json | sed 's/{"name":"\([^"]*\)",.*"access":\([^]]*\]\).*}/\1 \2/' \
-	>"$temporary/out"
-printf '%s\n' 'own ["read","write","own"]' 'shown ["read"]' \
-	>"$temporary/wanted"
+nobody belts --json | sed 's/{"name":"\([^"]*\)",.*"access":\([^]]*\]\).*}/\1 \2/' >"$temporary/out"
+printf '%s\n' 'own ["read","write","own"]' 'shown ["read"]' >"$temporary/wanted"
 result 'user nobody: belts lists own and readable belts only' "$(same)"
 chmod 644 /dev/hashbelt
 value 'device of mode 0644: get by nobody prints the value' 1 nobody -b shown get a
@@ -735,8 +587,7 @@ mkfifo "$temporary/fifo"
 ) >"$temporary/fifo" &
 input=$temporary/fifo
 is 'load into a belt that is destroyed meanwhile exits with 3' 3 '' \
-	"belt 'going' was destroyed: *" \
-	hbctl -b going load
+	"belt 'going' was destroyed: *" hbctl -b going load
 input=/dev/null
 wait
 
@@ -749,14 +600,11 @@ is 'put beyond the max_bytes of the module exits with 4' 4 '' \
 	hbctl -b main put more "$(text 5000)"
 echo "$before" >$limit
 is 'put after max_bytes was raised exits with 0' 0 '' '' hbctl -b main put more "$(text 5000)"
-# shellcheck disable=SC2016 # expanded by the inner shell
 for command in 'get more' keys 'dump --values' belts info 'info --json' stat; do
 	is "$command into a full device exits with 4" 4 '' 'cannot write the output: *' \
 		sh -c "exec hbctl -b main $command >/dev/full"
 done
 is 'destroy of the default belt exits with 0' 0 '' '' hbctl destroy default
 is 'get without a default belt exits with 3' 3 '' "there is no belt 'default', or you have no right to it: *" hbctl get a
-is 'put on another belt without a default belt exits with 0' 0 '' '' hbctl -b main put a 1
 is 'create of the default belt exits with 0' 0 '' '' hbctl create default
-is 'size of a new default belt prints 0' 0 0 '' hbctl size
 finish

@@ -2,21 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # many.t - the commands of hbctl on many entries at once, as root.
+# shellcheck disable=SC2016,SC2033,SC2317 # scripts of other shells; functions that tap.sh calls
 set -u
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
 
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
+# shellcheck source=tests/hbctl/screen.sh
+. "$(dirname "$0")/screen.sh"
 
 tab=$(printf '\t')
 
 # screen_of COMMAND... - the progress that the command leaves on a terminal with 80 columns
-# shellcheck disable=SC2317 # called by like
 screen_of() {
-	# shellcheck disable=SC2016,SC2033 # the inner shell expands it, and runs a program
-	screen end print -- sh -c 'exec "$@" 2>&1' sh "$@" | sed -n 's/ entries#*$/ entries/p'
+	screen end print -- sh -c 'exec "$@" 2>&1' sh "$@" | grep ' entries$'
 }
 
 # rm --prefix, rm --match
@@ -49,8 +47,7 @@ is 'rm --match does not stop at a NUL byte of the key' 0 0 '' on rm --match 'a*'
 is 'rm -e --prefix takes an escaped prefix' 0 1 '' on rm -e --prefix 'a\x00'
 fill_alike
 is 'a backslash takes the meaning from a * of rm --match' 0 1 '' on rm --match 'a\*b'
-is 'rm --prefix --match removes the entries that fit both' 0 1 '' \
-	on rm --prefix user/ --match '*1'
+is 'rm --prefix --match removes the entries that fit both' 0 1 '' on rm --prefix user/ --match '*1'
 is 'del is rm also with --prefix' 0 2 '' on del --prefix user/
 is 'rm --prefix that is longer than any key removes nothing' 0 0 '' on rm --prefix "$(text 1025)"
 on clear
@@ -134,8 +131,7 @@ is 'load without settings into a missing belt exits with 3' 3 '' \
 	"there is no belt 'made', or you have no right to it: *" \
 	hbctl -b made load "$temporary/some"
 is 'load of an empty file into a missing belt exits with 3' 3 '' \
-	"there is no belt 'made', or you have no right to it: *" \
-	hbctl -b made load /dev/null
+	"there is no belt 'made', or you have no right to it: *" hbctl -b made load /dev/null
 is 'load --belt-owner with another user makes no belt' 3 '' \
 	"there is no belt 'made', or you have no right to it: *" \
 	hbctl -b made load "$temporary/dump" --belt-owner nobody
@@ -170,7 +166,6 @@ value 'get prints the value of a key as #settings' value hbctl -b plain get '#se
 before=$(date +%s)
 hbctl -b source dump --absolute | sort >"$temporary/absolute"
 after=$(date +%s)
-# shellcheck disable=SC2016 # for awk
 is 'dump --absolute prints a deadline in seconds since 1970' 0 yes '' \
 	awk -F '\t' -v least=$((before + 100)) -v most=$((after + 101)) '$1 == "a" {
 		seconds = substr($3, 2) + 0
@@ -192,7 +187,6 @@ sleep 1
 is 'load after a restart of the belt leaves out entries whose deadline has passed' 0 \
 	'{"loaded":2,"kept":0,"expired":1}' '' hbctl -b source load "$temporary/dump" --json
 hbctl -b source has a --json >"$temporary/has"
-# shellcheck disable=SC2016 # for awk
 is 'load subtracts the time that has passed from the time left' 0 yes '' \
 	awk -F '"ttl_ms":' '{ print ($2 + 0 > 0 && $2 + 0 <= 99000 ? "yes" : $2) }' "$temporary/has"
 
@@ -234,7 +228,6 @@ is 'batch --keep-going runs the others' 1 1 "stdin:1: there is no entry 'zz' in 
 	sh -c "printf 'get zz\nput y 1\nincr y 0\n' | hbctl -b lines batch -k"
 is 'a command that batch runs takes no lines from stdin' 0 '0
 5' '' sh -c 'printf "get --fill k -- wc -c\nput k2 5\nincr k2 0\n" | hbctl -b lines batch'
-# shellcheck disable=SC2016 # the inner shell expands it
 is 'a line of a batch may name another belt' 0 '0
 7' '' sh -c 'printf "size -b copy\nsize\n" >"$1"; hbctl -b lines batch "$1"' sh "$temporary/two"
 awk 'BEGIN { for (i = 0; i < 10000; i++) printf "put many/%d %d\n", i, i }' >"$temporary/puts"
@@ -286,7 +279,6 @@ printf '%s\n' 'under the lock' "hbctl: cannot run '/nonexistent': No such file o
 	>"$temporary/wanted"
 result 'a COMMAND of batch --reply prints on stderr' "$(same)"
 result 'batch --reply exits with the largest status' "$(check_status 127)"
-# shellcheck disable=SC2016 # bash expands it
 is 'a loop of bash has a coprocess' 0 '0 100' '' /usr/bin/bash -c '
 	coproc HBCTL { hbctl -b lines batch --reply; }
 	for ((i = 0; i < 100; i++)); do

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # table.t - the tables of hbctl: columns, headings, and the width of the terminal.
-# shellcheck disable=SC1003 # a backslash at the end of a word
+# shellcheck disable=SC1003,SC2033,SC2086,SC2317 # backslashes; words; functions that tap.sh calls
 set -u
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
 
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
+# shellcheck source=tests/hbctl/screen.sh
+. "$(dirname "$0")/screen.sh"
 
 # named BELT... - print the rows of these belts, and the line of headings
 named() {
@@ -24,7 +23,6 @@ rows() {
 	want "$2"
 	shift 3
 	run "$@"
-	# shellcheck disable=SC2086 # names of belts
 	[ -z "$belts" ] || named $belts
 	result "$name" "$(check_status 0; same; check_error '')"
 }
@@ -45,8 +43,7 @@ small    small' small hbctl belts -o name,name
 rows 'belts -o + adds columns to the default' \
 	'NAME  ENTRIES MEMORY TTL BUCKETS POLICY MODE OWNER CLOCK EVENTS MAX-ENTRIES PINNED WHEN-FULL
 small 0 3 0600 halted 7 no reject
-wide 1 12 0600 halted none yes evict' '' sh -c \
-	"hbctl belts -o +MAX-ENTRIES,pinned,when-full | awk '
+wide 1 12 0600 halted none yes evict' '' sh -c "hbctl belts -o +MAX-ENTRIES,pinned,when-full | awk '
 		/^NAME/ { \$1 = \$1; sub(/ /, \"  \"); print }
 		/^(small|wide)/ { print \$1, \$2, \$6, \$8, \$10, \$12, \$13, \$14 }'"
 rows 'belts --noheadings prints no headings' 'small    1m30s
@@ -65,10 +62,8 @@ is 'an empty column exits with 2' 2 '' "keys: -o: there is no column '', only KE
 	hbctl keys -o key,,ttl
 is 'belts -o with an empty list exits with 2' 2 '' "belts: -o: there is no column '', only *" \
 	hbctl belts -o ''
-is 'belts -o + exits with 2' 2 '' "belts: -o: there is no column '', only NAME, *" \
-	hbctl belts -o +
+is 'belts -o + exits with 2' 2 '' "belts: -o: there is no column '', only NAME, *" hbctl belts -o +
 for command in belts info stat locks keys events 'top --once'; do
-	# shellcheck disable=SC2086 # words
 	is "$command --raw --json exits with 2" 2 '' \
 		"${command%% *}: -o, --noheadings and --raw are for tables, not for --json *" \
 		hbctl $command --raw --json
@@ -144,8 +139,10 @@ wide           1  pinned,halted' 'small wide' hbctl top --once --interval 10ms -
 
 # A terminal. Of 40 columns, libsmartcols 2.41 leaves two empty.
 hbctl create "$(text 63)"
-is 'a table on a terminal of 60 columns cuts long names to 42 columns' 0 "$(text 42)" '' sh -c \
-	"screen end print -- sh -c 'COLUMNS=60 hbctl belts -o name,ttl,policy' | sed -n 's/^\\(kk*\\) .*/\\1/p'"
+cut_name() {
+	screen end print -- sh -c 'COLUMNS=60 hbctl belts -o name,ttl,policy' | sed -n 's/^\(kk*\) .*/\1/p'
+}
+is 'a table on a terminal of 60 columns cuts long names to 42 columns' 0 "$(text 42)" '' cut_name
 is 'a table into a pipe is not cut' 0 "$(text 63)" '' sh -c \
 	'COLUMNS=40 hbctl belts -o name,ttl --noheadings | sed -n "s/^\(k*\)  .*/\1/p"'
 finish
