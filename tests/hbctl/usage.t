@@ -42,11 +42,9 @@ file '--help prints what help prints' "$temporary/help"
 run hbctl -h
 file '-h prints what help prints' "$temporary/help"
 for command in $commands; do
-	result "help lists $command" \
-		"$(grep -q "^  $command " "$temporary/help" || echo missing)"
+	result "help lists $command" "$(grep -q "^  $command " "$temporary/help" || echo missing)"
 	like "help $command prints its usage and options" 0 "usage: hbctl *$command: *--device*" \
-		'' \
-		hbctl help "$command"
+		'' hbctl help "$command"
 	cp "$temporary/out" "$temporary/first"
 	run hbctl "$command" --help
 	file "$command --help prints what help $command prints" "$temporary/first"
@@ -248,8 +246,7 @@ input=$temporary/big
 refuses 'put: a value has at most 1048576 bytes *' put k -
 input=/dev/null
 is 'an error message shows a newline in an argument as a question mark' 2 '' \
-	"there is no command 'a?b' *" \
-	hbctl 'a
+	"there is no command 'a?b' *" hbctl 'a
 b'
 
 # incr, wait and get --fill
@@ -360,8 +357,7 @@ for command in unlock renew release; do
 done
 refuses 'lock: --owner: an owner has 1 to 64 bytes, not 0 *' lock x --owner ''
 is 'locks --owner with an owner of 65 bytes exits with 2' 2 '' \
-	'locks: --owner: an owner has 1 to 64 bytes, not 65 *' \
-	hbctl locks --owner "$(text 65)"
+	'locks: --owner: an owner has 1 to 64 bytes, not 65 *' hbctl locks --owner "$(text 65)"
 refuses 'lock: --ttl: 0 is not from 1ms *' lock x --ttl 0
 refuses "lock: --ttl: 'never' is not a duration *" lock x --ttl never
 refuses 'lock: --ttl: the lease of a command is at least 100ms *' lock x --ttl 99ms -- true
@@ -608,13 +604,11 @@ takes get k --fill -- cat --json
 # version and failures of files
 like 'version prints the version and the interface' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' \
 	hbctl version
-like '--version prints what version prints' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' \
-	hbctl --version
+like '--version prints what version prints' 0 'hbctl [0-9]*.[0-9]* (interface 1)' '' hbctl --version
 like '-V behind a command prints the version and does nothing' 0 \
 	'hbctl [0-9]*.[0-9]* (interface 1)' '' hbctl put -V
 like 'version --json prints the version and the interface' 0 '{"version":"[0-9]*","interface":1}' \
-	'' \
-	hbctl version --json
+	'' hbctl version --json
 is 'load of a missing file exits with 4' 4 '' 'cannot open /nonexistent: *' hbctl load /nonexistent
 is 'help into a full device exits with 4' 4 '' 'cannot write the output: *' \
 	sh -c 'exec hbctl help >/dev/full'
