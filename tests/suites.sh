@@ -442,12 +442,11 @@ suite_python_full() (
 suite_conformance() (
 	need python3
 	one conformance_data "$tests/conformance/data_test.py"
-	prepared conformance "no hbserve" build conformance &&
-		own_payload conformance "no payload with the runners" "$tests/conformance/payload.sh" "$payload" \
-			"$top/.cache/build/tools-guest" "$top/.cache/build/conformance" "$payload-conformance" || return
+	own_payload conformance "no payload with the runners" "$tests/conformance/payload.sh" "$payload" \
+		"$top/.cache/build/tools-guest" "$payload-conformance" || return
 	judge=tests/conformance/judge.py
 	set -- "$judge library" "$judge python"
-	[ "$size" != full ] || set -- "$@" "$judge hbctl" "$judge memcached-meta" "$judge memcached-text"
+	[ "$size" != full ] || set -- "$@" "$judge hbctl"
 	guest conformance "" HASHBELT_BACKEND=native "$@"
 	guest conformance-ctypes "" HASHBELT_BACKEND=ctypes "$judge python"
 )
@@ -1066,12 +1065,12 @@ on_processor() {
 		use_build "$1" "$1" "$tests/cross/kernel.sh" "$1" module --user || return
 	on_other "$1" "--machine $1" "$2" 4 none
 	prepared "$1-bindings" "no payload with the runners" "$tests/conformance/payload.sh" "$payload" \
-		"$top/.cache/build/$1/tools" "$top/.cache/build/$1/conformance" "$payload-bindings" "$1" || return
+		"$top/.cache/build/$1/tools" "$payload-bindings" "$1" || return
 	payload=$payload-bindings
 	judge=tests/conformance/judge.py
 	# shellcheck disable=SC2046 # names without spaces
-	guest "$1-bindings" "--machine $1 --memory 2048" "$judge library" "$judge python" "$judge hbctl" \
-		"$judge memcached-meta" "$judge memcached-text" $(cd "$top" && echo tests/python/*_test.py)
+	guest "$1-bindings" "--machine $1 --memory 2048" SPLITS=0 "$judge library" "$judge python" "$judge hbctl" \
+		"tests/serve/dialogues.t hbserve" $(cd "$top" && echo tests/python/*_test.py)
 	one exchange "$tests/cross/exchange.t" "$1" "$stock" "$payload"
 }
 

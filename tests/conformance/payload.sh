@@ -1,14 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# payload.sh PAYLOAD TOOLS BUILD JUDGED [PROCESSOR] - make the payload JUDGED of the guest that runs the conformance
-# suite: that of the tests of the package for Python, with the runners, and hbserve of the directory BUILD.
+# payload.sh PAYLOAD TOOLS JUDGED [PROCESSOR] - make the payload JUDGED of the guest that runs the conformance suite:
+# that of the tests of the package for Python, with the runners. For another PROCESSOR it has hbserve of the directory
+# TOOLS, too, and its dialogues.
 set -eu
 unset CDPATH
 
 tests=$(cd "$(dirname "$0")/.." && pwd)
-payload=$1 tools=$2 build=$3 judged=$4
-"$tests/python/payload.sh" "$payload" "$tools" "$judged" ${5:+"$5"}
-cp -p "$build/hbserve" "$judged"
+payload=$1 tools=$2 judged=$3
+"$tests/python/payload.sh" "$payload" "$tools" "$judged" ${4:+"$4"}
 cp -rp "$tests/conformance" "$judged/tests"
-[ "${5-}" ] || "$tests/vm/copy.sh" --libraries "$judged/host" "$judged/hbserve"
+[ -z "${4-}" ] || {
+	cp -p "$tools/hbserve" "$judged"
+	cp -rp "$tests/serve" "$judged/tests"
+}
