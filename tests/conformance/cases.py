@@ -11,8 +11,7 @@ are seconds, or "never", "belt" and "keep". An argument that is left out may hav
     "save": {"v": "version"} keeps the result "version" in the variable "$v"
     {"above": X}: a number that is larger than X, in the place of a result
     {"hex": "00ff"}, {"fill": "k", "bytes": 9}: bytes
-    {"range": "k", "count": 2}: ["k0", "k1"]; with "sorted": true sorted by bytes, and with
-        "only": [1] null in the place of the others
+    {"range": "k", "count": 2}: ["k0", "k1"]; with "sorted": true sorted by bytes
 
 A string is its bytes in UTF-8. A table of a runner has words for each operation: the name of an
 argument ("key"), of a result (">value"), of an error ("ENOENT"), and of a result beside an error
@@ -48,8 +47,6 @@ def _expand(found):
         return value
     if {"range", "count"} <= set(found):
         values = [f"{found['range']}{i}" for i in range(found["count"])]
-        if "only" in found:
-            values = [value if i in found["only"] else None for i, value in enumerate(values)]
         return sorted(values) if found.get("sorted") else values
     return found
 
