@@ -18,11 +18,16 @@ from importlib.util import module_from_spec, spec_from_loader
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HEADERS = ("hashbelt_version.h", "hashbelt/client.h")
 COMPILER = ["gcc", "-D__SANE_USERSPACE_TYPES__", f"-I{TOP}", f"-I{TOP}/tools/lib"]
-PROGRAM = r"""
+BEGINNING = "".join(f"#include <{header}>\n" for header in HEADERS) + r"""
 #include <stddef.h>
 #include <stdio.h>
-#define SHOW(x) printf(_Generic((x), char *: "%s\n", int: "%d\n", unsigned int: "%u\n", \
-    unsigned long: "%lu\n", unsigned long long: "%llu\n"), x)
+#define SHOW(x) printf(_Generic((x), char *: #x " %s\n", int: #x " %d\n", \
+    unsigned int: #x " %u\n", unsigned long: #x " %lu\n", unsigned long long: #x " %llu\n"), x)
+#define PLACE(s, m) \
+    printf(#s "." #m " %zu %zu\n", offsetof(struct s, m), sizeof(((struct s *)0)->m))
+#define SIZE(s) printf(#s " %zu\n", sizeof(struct s))
+int main(void)
+{
 """
 
 
@@ -36,64 +41,29 @@ def generated(directory):
     return module
 
 
-def preprocess(*options):
-    """The headers after the preprocessor."""
-    source = "".join(f"#include <{header}>\n" for header in HEADERS)
-    return subprocess.run([*COMPILER, "-E", *options, "-"], input=source, check=True,
+def compiler(*options, text=BEGINNING):
+    """The output of the compiler for a program."""
+    return subprocess.run([*COMPILER, *options, "-x", "c", "-"], input=text, check=True,
                           capture_output=True, text=True).stdout
 
 
-def run(directory, lines):
-    """The lines that a program of C prints."""
-    source, program = f"{directory}/program.c", f"{directory}/program"
-    with open(source, "w", encoding="ascii") as file:
-        file.write("".join(f"#include <{header}>\n" for header in HEADERS) + PROGRAM)
-        file.write("int main(void)\n{\n" + "\n".join(lines) + "\nreturn 0;\n}\n")
-    subprocess.run([*COMPILER, "-o", program, source], check=True)
-    return subprocess.run([program], check=True, capture_output=True,
-                          text=True).stdout.splitlines()
-
-
-def constants():
-    """The names of the constants of the headers, with their prefix."""
-    macros = re.findall(r"^#define (HASHBELT_\w+) \S", preprocess("-dM"), re.MULTILINE)
-    values = [name for body in re.findall(r"enum hashbelt_\w+ \{([^}]*)\}", preprocess())
+def constants(module):
+    """For each constant of the headers a statement of C, and the line that it should print."""
+    macros = re.findall(r"^#define (HASHBELT_\w+) \S", compiler("-E", "-dM"), re.MULTILINE)
+    values = [name for body in re.findall(r"enum hashbelt_\w+ \{([^}]*)\}", compiler("-E"))
               for name in re.findall(r"\bHASHBELT_\w+", body)]
-    return sorted({name for name in macros + values if not name.startswith("HASHBELT_IOC_")})
+    for name in sorted({name for name in macros + values if not name.startswith("HASHBELT_IOC_")}):
+        yield f"SHOW({name});", f"{name} {getattr(module, name.removeprefix('HASHBELT_'), None)}"
 
 
-def compare_constants(directory, module):
-    """Print the constants that differ."""
-    names = constants()
-    assert len(names) > 100, names
-    for name, value in zip(names, run(directory, [f"SHOW({name});" for name in names]),
-                           strict=True):
-        found = getattr(module, name.removeprefix("HASHBELT_"), None)
-        if str(found) != value:
-            print(f"generate.py: {name}: expected {value}, found {found}")
-
-
-def compare_structures(directory, module):
-    """Print the structures and members that differ."""
-    tags = sorted(set(re.findall(r"struct (hashbelt_\w+)\s*\{", preprocess())))
-    assert len(tags) > 10, tags
-    lines, expected = [], []
-    for tag in tags:
-        name = "".join(word.capitalize() for word in tag.split("_")[1:])
-        found = getattr(module, name, None)
-        if found is None:
-            print(f"generate.py: struct {tag}: expected a class {name}")
-            continue
-        expected.append(f"{tag} {ctypes.sizeof(found)}")
-        lines.append(f'printf("{tag} %zu\\n", sizeof(struct {tag}));')
-        for member in members(found):
-            field, place = getattr(found, member), f"((struct {tag} *)0)->{member}"
-            expected.append(f"{tag}.{member} {field.offset} {field.size}")
-            lines.append(f'printf("{tag}.{member} %zu %zu\\n", offsetof(struct {tag}, {member}), '
-                         f'sizeof({place}));')
-    for line, found in zip(run(directory, lines), expected, strict=True):
-        if line != found:
-            print(f"generate.py: expected place and size {line}, found {found}")
+def structures(module):
+    """The same for each structure, and for each member."""
+    for tag in sorted(set(re.findall(r"struct (hashbelt_\w+)\s*\{", compiler("-E")))):
+        found = getattr(module, "".join(word.capitalize() for word in tag.split("_")[1:]), None)
+        yield f"SIZE({tag});", f"{tag} {ctypes.sizeof(found) if found else None}"
+        for member in members(found) if found else ():
+            field = getattr(found, member)
+            yield f"PLACE({tag}, {member});", f"{tag}.{member} {field.offset} {field.size}"
 
 
 def members(structure):
@@ -106,21 +76,21 @@ def members(structure):
             yield name
 
 
-def compare_functions(module):
-    """Print the functions that the library exports, and the module lacks, or the reverse."""
+def main():
+    """Print what differs, and the functions that the library exports, and the module lacks."""
+    with tempfile.TemporaryDirectory() as directory:
+        module = generated(directory)
+        statements, expected = zip(*constants(module), *structures(module))
+        assert len(statements) > 200, statements
+        compiler("-o", f"{directory}/program", text="\n".join((BEGINNING, *statements, "}")))
+        found = subprocess.run([f"{directory}/program"], check=True, capture_output=True, text=True)
+    for ours, theirs in zip(expected, found.stdout.splitlines(), strict=True):
+        if ours != theirs:
+            print(f"generate.py: expected {theirs}, found {ours}")
     with open(f"{TOP}/tools/lib/libhashbelt.map", encoding="ascii") as file:
         exported = set(re.findall(r"^\thashbelt_(\w+);", file.read(), re.MULTILINE))
     for name in sorted(exported ^ set(module.FUNCTIONS)):
         print(f"generate.py: hashbelt_{name}: expected in libhashbelt.map and in client.h")
-
-
-def main():
-    """Compare all."""
-    with tempfile.TemporaryDirectory() as directory:
-        module = generated(directory)
-        compare_constants(directory, module)
-        compare_structures(directory, module)
-        compare_functions(module)
 
 
 main()
