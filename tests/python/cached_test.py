@@ -11,7 +11,6 @@ import runpy
 import sys
 import tempfile
 
-from reloaded import age, reload
 from tap import BeltCase, hashbelt, main
 
 PROGRAM = """
@@ -242,21 +241,6 @@ class Calls(BeltCase):
         self.assertTrue(inspect.isawaitable(coroutine := later("b")))
         self.assertEqual((asyncio.run(coroutine), belt[later.key("b")]), (b"b", b"b"))
         self.assertEqual(asyncio.run(belt.cached()(functools.partial(report_later, "c"))()), b"c 0")
-
-    def test_reload(self):
-        """a dump keeps the values of cached functions, and what is left of their times"""
-        belt = self.make()
-        age(belt)
-        self.assertEqual(belt.cached(ttl=60)(report)("monday"), b"monday 0")
-        belt.advance(20)
-        belt = reload(belt)
-        self.addCleanup(belt.close)
-        cached = belt.cached(ttl=60)(report)
-        self.assertEqual((list(belt), belt.entry(cached.key("monday")).ttl),
-                         ([cached.key("monday")], 40.0))
-        belt.advance(40)
-        self.assertEqual((cached("monday"), belt.entry(cached.key("monday")).ttl),
-                         (b"monday 0", 60.0))
 
     def test_unreadable(self):
         """bytes that are no value count as none: one caller computes, and they are replaced"""

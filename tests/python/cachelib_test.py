@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cache for cachelib: timeouts, conditions, counters, many keys, prefixes."""
 
-from reloaded import age, reload
 from tap import BeltCase, Child, hashbelt, main
 
 from cachelib import SimpleCache
@@ -47,12 +46,6 @@ class CacheLib(BeltCase):
         forever = BeltCache(belt.name, default_timeout=0)
         forever.set("key", 1)
         self.assertIsNone(belt.entry("key").ttl)
-
-    def test_add(self):
-        """add stores only under a key without a value"""
-        cache, _ = self.cache()
-        self.assertEqual((cache.add("key", 1), cache.add("key", 2), cache.get("key")),
-                         (True, False, 1))
 
     def test_counters(self):
         """inc and dec begin at 0, keep the time-to-live, and take values of other types"""
@@ -152,21 +145,6 @@ class CacheLib(BeltCase):
         self.assertEqual((cache.inc("key", 5), cache.get("key")), (5, 5))
         belt["key"] = GONE
         self.assertEqual((cache.set("key", 1), cache.get("key")), (True, 1))
-
-    def test_reload(self):
-        """a dump keeps values and counters, and what is left of their times"""
-        cache, belt = self.cache()
-        age(belt)
-        cache.set("value", ["text", 1.5], 60)
-        cache.inc("number", 41)
-        belt.advance(20)
-        belt = reload(belt)
-        self.addCleanup(belt.close)
-        cache = BeltCache(belt.name)
-        self.assertEqual((cache.get("value"), cache.inc("number")), (["text", 1.5], 42))
-        self.assertEqual((belt.entry("value").ttl, belt.entry("number").ttl), (40.0, 280.0))
-        belt.advance(40)
-        self.assertEqual(cache.get_many("value", "number"), [None, 42])
 
 
 main()

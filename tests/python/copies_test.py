@@ -69,7 +69,7 @@ class Copies(BeltCase):
             say(os.path.exists(f"/proc/self/fd/{number}"))
 
         child = Child(use)
-        self.assertEqual((child.hear(), child.hear(), child.all(), child.status()),
+        self.assertEqual((child.hear(), child.hear(), child.hear(), child.status()),
                          ("value", "False", "", 0))
 
     def test_lock(self):
@@ -112,35 +112,19 @@ class Copies(BeltCase):
     def test_frameworks(self):
         """the backends for frameworks are copied with their belts, and close leaves the first"""
         belt = self.make()
-        for module, name, arguments, value in (
-                ("hashbelt.cachelib", "BeltCache", (belt.name,), "value"),
-                ("hashbelt.dogpile", "BeltBackend", ({"belt": belt.name},), None),
-                ("hashbelt.limits", "BeltStorage", (f"hashbelt://{belt.name}", True), None),
-                ("hashbelt.django", "BeltCache", (belt.name, {}), "value")):
-            if module == "hashbelt.django":
-                from django.conf import settings
-                settings.configure()
-            first = getattr(importlib.import_module(module), name)(*arguments)
-            if value:
-                first.set("key", value)
-            elif module == "hashbelt.limits":
-                self.assertEqual(first.incr("hits", 60), 1)
+        importlib.import_module("django.conf").settings.configure()
+        for module, name, arguments, more in (
+                ("cachelib", "BeltCache", (belt.name,), ""),
+                ("dogpile", "BeltBackend", ({"belt": belt.name},), "_serialized"),
+                ("django", "BeltCache", (belt.name, {}), "")):
+            module = importlib.import_module(f"hashbelt.{module}")
+            first = getattr(module, name)(*arguments)
+            getattr(first, f"set{more}")("key", b"value")
             for other in copies(first):
-                if value:
-                    self.assertEqual(other.get("key"), value)
-                elif module == "hashbelt.limits":
-                    self.assertEqual(other.get("hits"), 1)
-                    self.assertEqual(*(getattr(one, "wrap_exceptions", None)
-                                       for one in (first, other)))
+                self.assertEqual(getattr(other, f"get{more}")("key"), b"value")
                 del other
             gc.collect()
-            if value:
-                self.assertEqual(first.get("key"), value)
-            elif module == "hashbelt.limits":
-                self.assertEqual(first.get("hits"), 1)
-            else:
-                first.set_serialized("key", b"bytes")
-                self.assertEqual(copy.deepcopy(first).get_serialized("key"), b"bytes")
+            self.assertEqual(getattr(first, f"get{more}")("key"), b"value")
             belt.clear()
 
     def test_values(self):
@@ -164,15 +148,6 @@ class Processes(BeltCase):
         self.addCleanup(hashbelt.destroy, pooled.NAME)
         os.environ["POOLED"] = "yes"
         importlib.reload(pooled)
-
-    def test_process(self):
-        """a belt is an argument of a Process"""
-        for method in ("forkserver", "spawn"):
-            process = multiprocessing.get_context(method).Process(
-                target=pooled.store, args=(pooled.belt, method))
-            process.start()
-            process.join()
-            self.assertEqual((process.exitcode, pooled.belt[method]), (0, process.pid))
 
     def test_pool(self):
         """a pool calls cached functions, and takes belts and locks; errors come back"""

@@ -4,6 +4,7 @@
 The time of each belt is halted and moved by hand, so what is left of a time-to-live is exact.
 """
 
+import asyncio
 import itertools
 import os
 import sys
@@ -11,6 +12,7 @@ import threading
 import time
 import traceback
 import unittest
+from concurrent.futures import Future
 
 import pytest
 
@@ -85,19 +87,31 @@ class BeltCase(unittest.TestCase):
         self.assertIn(text, str(caught.exception))
         return caught.exception
 
+    def one_computes(self, ask, count):
+        """Of so many processes that ask at once one computes: ASK returns how many did."""
+        def work(say):
+            say("begun")
+            say(ask())
+
+        children = [Child(work) for _ in range(count)]
+        self.assertEqual([child.hear() for child in children], ["begun"] * count)
+        self.assertEqual([child.hear() for child in children], ["1"] * count)
+        self.assertEqual([child.status() for child in children], [0] * count)
+
 
 class Child:
     """A child that runs a function, and says when it has come to a place."""
 
     def __init__(self, function):
-        self._said, say = os.pipe()
+        said, say = os.pipe()
+        self._lines = os.fdopen(said)
         self.pid = os.fork()
         if self.pid:
             os.close(say)
             return
         status = 1
         try:
-            os.close(self._said)
+            os.close(said)
             function(lambda text="": os.write(say, f"{text}\n".encode()))
             status = 0
         except BaseException:
@@ -107,19 +121,7 @@ class Child:
 
     def hear(self):
         """Wait for what the child says: a line."""
-        text = b""
-        while not text.endswith(b"\n"):
-            more = os.read(self._said, 1)
-            if not more:
-                break
-            text += more
-        return text.decode().rstrip("\n")
-
-    def all(self):
-        """All that the child still says, at its end."""
-        with os.fdopen(self._said) as said:
-            text = said.read()
-        return text
+        return self._lines.readline().rstrip("\n")
 
     def kill(self):
         """Kill the child, and wait until its descriptors are closed."""
@@ -141,29 +143,48 @@ def at_last(condition):
     return False
 
 
-class in_thread:
-    """A function that runs in a thread. A call waits for its result."""
+def run_async(coroutine):
+    """The result of a coroutine."""
+    return asyncio.run(asyncio.wait_for(coroutine, PATIENCE))
 
-    def __init__(self, function):
-        self._function = function
-        self._result = self._error = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
 
-    def _run(self):
-        try:
-            self._result = self._function()
-        except BaseException as error:  # for the test
-            self._error = error
+class Slow:
+    """A function that returns, or raises, its result when it is told to go on."""
 
-    def runs(self):
-        """Whether the function has not ended."""
-        return self._thread.is_alive()
+    def __init__(self, result):
+        self._result = result
+        self._begun, self._goes_on = threading.Event(), threading.Event()
 
     def __call__(self):
-        self._thread.join(PATIENCE)
-        if self.runs():
-            raise AssertionError("the thread has not ended")
-        if self._error is not None:
-            raise self._error
+        self._begun.set()
+        self._goes_on.wait(PATIENCE)
+        if isinstance(self._result, Exception):
+            raise self._result
         return self._result
+
+    def wait(self):
+        """Wait until it is called."""
+        if not self._begun.wait(PATIENCE):
+            raise AssertionError("the function is not called")
+
+    def go_on(self):
+        """Let it go on."""
+        self._goes_on.set()
+
+
+def in_thread(function):
+    """Run a function in a thread. Returns a function that waits for its result."""
+    future = Future()
+
+    def run():
+        try:
+            future.set_result(function())
+        except BaseException as error:  # for the test
+            future.set_exception(error)
+
+    def wait():
+        return future.result(PATIENCE)
+
+    wait.runs = lambda: not future.done()
+    threading.Thread(target=run, daemon=True).start()
+    return wait
