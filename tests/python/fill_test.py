@@ -7,7 +7,7 @@ import inspect
 import threading
 import typing
 
-from tap import PATIENCE, BeltCase, Child, hashbelt, in_thread, main
+from tap import PATIENCE, BeltCase, Slow, hashbelt, in_thread, main, run_async
 
 
 class Fills(BeltCase):
@@ -27,16 +27,8 @@ class Fills(BeltCase):
     def test_one_computes(self):
         """of 8 processes, one computes, and the others get its value"""
         belt = self.make()
-
-        def work(say):
-            say("begun")
-            say(belt.get_or_set("key", lambda: b"%d" % belt.incr("computed")).decode())
-
-        children = [Child(work) for _ in range(8)]
-        self.assertEqual([child.hear() for child in children], ["begun"] * 8)
-        self.assertEqual([child.hear() for child in children], ["1"] * 8)
-        self.assertEqual([child.status() for child in children], [0] * 8)
-        self.assertEqual(belt["computed"], b"1")
+        self.one_computes(lambda: belt.get_or_set(
+            "key", lambda: b"%d" % belt.incr("computed")).decode(), 8)
 
     def test_exception(self):
         """an exception is raised, nothing is stored, and the next caller computes"""
@@ -134,7 +126,7 @@ class Own(BeltCase):
     def test_sync_in_loop(self):
         """get_or_set in a task computes while another task of the loop fills, or waits to fill"""
         belt = self.make()
-        begun, go_on = threading.Event(), threading.Event()
+        fail = Slow(ZeroDivisionError())
 
         async def slow():
             await asyncio.sleep(0.001)
@@ -147,16 +139,11 @@ class Own(BeltCase):
             waiter = asyncio.create_task(belt.aget_or_set("other", slow))
             await asyncio.sleep(0)
             other = belt.get_or_set("other", lambda: b"own")
-            go_on.set()
+            fail.go_on()
             return own, await task, other, await waiter
 
-        def fail():
-            begun.set()
-            go_on.wait(PATIENCE)
-            raise ZeroDivisionError
-
         thread = in_thread(lambda: belt.get_or_set("other", fail))
-        self.assertTrue(begun.wait(PATIENCE))
+        fail.wait()
         loop = in_thread(lambda: asyncio.run(many()))
         self.assertEqual(loop(), (b"own", b"task", b"own", b"task"))
         self.assertRaises(ZeroDivisionError, thread)
@@ -185,15 +172,10 @@ class Own(BeltCase):
     def test_late_cancel(self):
         """a task that is cancelled when it has been granted the fill lease gives it up"""
         belt = self.make()
-        begun, go_on = threading.Event(), threading.Event()
+        fail = Slow(ZeroDivisionError())
 
         async def slow():
             return b"task"
-
-        def fail():
-            begun.set()
-            go_on.wait(PATIENCE)
-            raise ZeroDivisionError
 
         async def cancel():
             loop = asyncio.get_running_loop()
@@ -203,14 +185,14 @@ class Own(BeltCase):
             # The result comes, and then the task is cancelled, before it has run on.
             loop.call_soon_threadsafe = lambda function, *arguments: call_soon(
                 lambda: [function(*arguments), task.cancel()])
-            go_on.set()
+            fail.go_on()
             await asyncio.wait([task])
             self.assertTrue(task.cancelled())
             return await belt.aget_or_set("key", slow)
 
         thread = in_thread(lambda: belt.get_or_set("key", fail))
-        self.assertTrue(begun.wait(PATIENCE))
-        self.assertEqual(asyncio.run(asyncio.wait_for(cancel(), PATIENCE)), b"task")
+        fail.wait()
+        self.assertEqual(run_async(cancel()), b"task")
         self.assertRaises(ZeroDivisionError, thread)
 
 
@@ -268,18 +250,12 @@ class Functions(BeltCase):
     def test_late(self):
         """a result that was computed before invalidate is not stored"""
         belt = self.make()
-        begun, go_on = threading.Event(), threading.Event()
-
-        @belt.cached(name="slow")
-        def slow():
-            begun.set()
-            go_on.wait(PATIENCE)
-            return b"late"
-
-        wait = in_thread(slow)
-        self.assertTrue(begun.wait(PATIENCE))
-        slow.invalidate()
-        go_on.set()
+        slow = Slow(b"late")
+        cached = belt.cached(name="slow")(lambda: slow())
+        wait = in_thread(cached)
+        slow.wait()
+        cached.invalidate()
+        slow.go_on()
         self.assertEqual((wait(), list(belt)), (b"late", []))
 
     def test_async(self):
@@ -296,7 +272,7 @@ class Functions(BeltCase):
         async def many():
             return await asyncio.gather(*(slow("a") for _ in range(40)))
 
-        self.assertEqual(asyncio.run(asyncio.wait_for(many(), PATIENCE)), [b"a"] * 40)
+        self.assertEqual(run_async(many()), [b"a"] * 40)
         self.assertEqual(calls, ["a"])
         # inspect has a mark for such objects since Python 3.12, and asyncio had one before.
         has_mark = hasattr(inspect, "markcoroutinefunction")
@@ -307,12 +283,7 @@ class Functions(BeltCase):
     def test_aget_or_set(self):
         """aget_or_set computes an absent value once, and waits while another thread computes"""
         belt = self.make()
-        begun, go_on = threading.Event(), threading.Event()
-
-        def slow():
-            begun.set()
-            go_on.wait(PATIENCE)
-            return b"thread"
+        slow = Slow(b"thread")
 
         async def compute():
             return b"task"
@@ -321,12 +292,12 @@ class Functions(BeltCase):
             wait = asyncio.create_task(belt.aget_or_set("a", compute))
             found = [await belt.aget_or_set("b", compute, ttl=60)]
             self.assertFalse(wait.done())
-            go_on.set()
+            slow.go_on()
             return found + [await wait, await belt.aget_or_set("a", compute, timeout=0)]
 
         wait = in_thread(lambda: belt.get_or_set("a", slow))
-        self.assertTrue(begun.wait(PATIENCE))
-        self.assertEqual(asyncio.run(asyncio.wait_for(many(), PATIENCE)),
+        slow.wait()
+        self.assertEqual(run_async(many()),
                          [b"task", b"thread", b"thread"])
         self.assertEqual((wait(), belt.entry("b").ttl), (b"thread", 60.0))
 
@@ -346,7 +317,7 @@ class Functions(BeltCase):
         async def many():
             return await asyncio.gather(*(fails() for _ in range(5)), return_exceptions=True)
 
-        found = asyncio.run(asyncio.wait_for(many(), PATIENCE))
+        found = run_async(many())
         self.assertEqual(sum(isinstance(one, ZeroDivisionError) for one in found), 2)
         self.assertEqual([one for one in found if isinstance(one, bytes)], [b"value"] * 3)
 
@@ -361,7 +332,7 @@ class Functions(BeltCase):
             calls.extend([1, 1])
             return first.cancelled(), await fails()
 
-        self.assertEqual(asyncio.run(asyncio.wait_for(cancel(), PATIENCE)), (True, b"value"))
+        self.assertEqual(run_async(cancel()), (True, b"value"))
 
 
 main()
