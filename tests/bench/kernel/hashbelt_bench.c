@@ -2,7 +2,7 @@
 /*
  * hashbelt_bench - measures the operations of a user inside the kernel.
  *
- *	insmod hashbelt_bench.ko [entries=N,...]
+ *	insmod hashbelt_bench.ko [entries=N]
  *
  * Three caches hold the same entries, with keys of 16 bytes and values of 64 that live for an hour:
  *
@@ -11,10 +11,10 @@
  *			without hashbelt does this
  *	table		the same rhashtable without timers: nothing expires
  *
- * Each operation is measured in slices of SLICE calls. The caches take turns, slice by slice, so
- * all of them run under the same load. The result is that of the median slice. It leaves out slices
- * in which an interrupt or another task ran, and so most of the work that is done later: freeing
- * after a grace period.
+ * An operation is measured in slices of SLICE calls. The caches take turns, slice by slice, so all
+ * of them run under the same load. The result is that of the median slice. It leaves out slices in
+ * which an interrupt or another task ran, and so most of the work that is done later: freeing after
+ * a grace period.
  *
  * The module prints the table to the kernel's log while it is loaded.
  */
@@ -40,10 +40,9 @@
 /* Seconds that an entry lives: nothing expires while the module measures. */
 #define TTL		3600
 
-static unsigned int entries[8] = { 1000, 100000, 1000000 };
-static unsigned int sizes = 3;
-module_param_array(entries, uint, &sizes, 0444);
-MODULE_PARM_DESC(entries, "sizes of the caches that are measured (1000,100000,1000000)");
+static unsigned int entries = 1000000;
+module_param(entries, uint, 0444);
+MODULE_PARM_DESC(entries, "size of the caches (1000000)");
 
 /**
  * struct call - the arguments of one call
@@ -55,29 +54,25 @@ struct call {
 	u64 number;
 };
 
+enum { GET, PUT, REMOVE, OPERATIONS };
+
 /**
  * struct cache - a cache that is measured
+ * @operations:	GET finds an entry and reads the first word of its value; PUT puts one in the place
+ *		of any other with its key; REMOVE removes one. Each returns 0 or an error
  * @name:	its name in the table
  * @start:	makes it; returns 0 or an error
  * @stop:	frees it and its entries
- * @get:	finds an entry and reads the first word of its value; returns 0, -ENOENT, or
- *		-EBADMSG if the value is another key's
- * @put:	puts an entry that lives for @ttl seconds in the place of any other with its key
- * @remove:	removes an entry
- * @settle:	waits until the table has the right size; returns 0 or an error
- * @bytes:	the memory that it has allocated for @count entries, as the allocator rounds it up
+ * @bytes:	the memory that it has allocated, as the allocator rounds it up
  *
  * Context: all may sleep.
  */
 struct cache {
+	int (*operations[OPERATIONS])(const struct call *call);
 	const char *name;
 	int (*start)(void);
 	void (*stop)(void);
-	int (*get)(const struct call *call);
-	int (*put)(const struct call *call, unsigned int ttl);
-	int (*remove)(const struct call *call);
-	int (*settle)(void);
-	u64 (*bytes)(u64 count);
+	u64 (*bytes)(void);
 };
 
 /* The value of a key: its number, and bytes that no cache looks at. */
@@ -129,9 +124,9 @@ static int belt_get(const struct call *call)
 	return err;
 }
 
-static int belt_put(const struct call *call, unsigned int ttl)
+static int belt_put(const struct call *call)
 {
-	struct hashbelt_item item = { .ttl_ms = ttl * MSEC_PER_SEC };
+	struct hashbelt_item item = { .ttl_ms = TTL * MSEC_PER_SEC };
 	struct hashbelt_entry *entry;
 
 	entry = hashbelt_entry_alloc(belt, NULL, sizeof(call->key), VALUE_SIZE);
@@ -149,13 +144,7 @@ static int belt_remove(const struct call *call)
 	return hashbelt_remove(belt, call->key, sizeof(call->key), &item);
 }
 
-/* Does all that the worker has to do, such as resizing. */
-static int belt_settle(void)
-{
-	return hashbelt_advance(belt, 0);
-}
-
-static u64 belt_bytes(u64 count)
+static u64 belt_bytes(void)
 {
 	struct hashbelt_info info = {};
 
@@ -258,7 +247,7 @@ static __always_inline int insert(struct rhashtable *table, struct object *objec
 }
 
 static __always_inline int table_put(struct rhashtable *table, const struct call *call,
-				     unsigned int ttl, const bool is_timed)
+				     const bool is_timed)
 {
 	struct object *object;
 	int err;
@@ -274,7 +263,7 @@ static __always_inline int table_put(struct rhashtable *table, const struct call
 	err = insert(table, object, is_timed);
 	/* If another task has taken the object out, its timer is shut down. */
 	if (!err && is_timed)
-		mod_timer(timer_of(object), jiffies + ttl * HZ);
+		mod_timer(timer_of(object), jiffies + TTL * HZ);
 	rcu_read_unlock();
 	if (err)
 		kfree(object);
@@ -297,21 +286,15 @@ static __always_inline int table_remove(struct rhashtable *table, const struct c
 	return err;
 }
 
-static int table_settle(struct rhashtable *table)
-{
-	flush_work(&table->run_work);
-	return 0;
-}
-
 /* Objects, and the heads of the chains. */
-static u64 table_bytes(struct rhashtable *table, size_t size, u64 count)
+static u64 table_bytes(struct rhashtable *table, size_t size)
 {
 	u64 chains;
 
 	rcu_read_lock();
 	chains = rcu_dereference(table->tbl)->size;
 	rcu_read_unlock();
-	return count * kmalloc_size_roundup(size) + chains * sizeof(struct rhash_lock_head *);
+	return entries * kmalloc_size_roundup(size) + chains * sizeof(struct rhash_lock_head *);
 }
 
 /* No timer runs beside this: each has far more than the time that the module needs. */
@@ -339,9 +322,9 @@ static int name##_get(const struct call *call)					\
 	return table_get(&(name), call);					\
 }										\
 										\
-static int name##_put(const struct call *call, unsigned int ttl)		\
+static int name##_put(const struct call *call)					\
 {										\
-	return table_put(&(name), call, ttl, is_timed);				\
+	return table_put(&(name), call, is_timed);				\
 }										\
 										\
 static int name##_remove(const struct call *call)				\
@@ -349,15 +332,10 @@ static int name##_remove(const struct call *call)				\
 	return table_remove(&(name), call, is_timed);				\
 }										\
 										\
-static int name##_settle(void)							\
-{										\
-	return table_settle(&(name));						\
-}										\
-										\
-static u64 name##_bytes(u64 count)						\
+static u64 name##_bytes(void)							\
 {										\
 	return table_bytes(&(name), (is_timed) ? sizeof(struct timed_object) :	\
-			   sizeof(struct object), count);			\
+			   sizeof(struct object));				\
 }
 
 TABLE(timed, true)
@@ -365,14 +343,12 @@ TABLE(plain, false)
 
 #define CACHE(prefix, title) {							\
 	.name = (title), .start = prefix##_start, .stop = prefix##_stop,	\
-	.get = prefix##_get, .put = prefix##_put,				\
-	.remove = prefix##_remove, .settle = prefix##_settle,			\
+	.operations = { prefix##_get, prefix##_put, prefix##_remove },		\
 	.bytes = prefix##_bytes,						\
 }
 
 #define CACHES		3
 
-/* The first is compared with the second. */
 static const struct cache caches[CACHES] = {
 	CACHE(belt, "hashbelt"),
 	CACHE(timed, "table+timer"),
@@ -382,8 +358,7 @@ static const struct cache caches[CACHES] = {
 /* Measuring */
 
 static struct call slice[SLICE];
-static u64 next_key;
-static u64 costs[CACHES][ROUNDS];
+static u64 costs[OPERATIONS][CACHES][ROUNDS];
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection. */
 static u64 mix(u64 x)
@@ -398,104 +373,49 @@ static void set_call(unsigned int i, u64 number)
 	slice[i] = (struct call){ .key = { mix(number), mix(~number) }, .number = number };
 }
 
-/* Calls on keys of the first @count, in an order that no processor's cache predicts. */
-static void choose_present(u64 count)
+static int run(const struct cache *cache, unsigned int operation)
 {
-	unsigned int i;
-
-	for (i = 0; i < SLICE; i++)
-		set_call(i, mix(next_key++) % count);
-}
-
-static void choose_absent(u64 count)
-{
-	unsigned int i;
-
-	for (i = 0; i < SLICE; i++)
-		set_call(i, BIT_ULL(40) + next_key++);
-}
-
-static int run_nothing(const struct cache *cache)
-{
-	return 0;
-}
-
-static int run_get(const struct cache *cache)
-{
+	int (*call)(const struct call *call) = cache->operations[operation];
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < SLICE && !err; i++)
-		err = cache->get(&slice[i]);
+		err = call(&slice[i]);
 	return err;
 }
 
-static int run_miss(const struct cache *cache)
-{
-	unsigned int i;
-	int err = -ENOENT;
-
-	for (i = 0; i < SLICE && err == -ENOENT; i++)
-		err = cache->get(&slice[i]);
-	return err == -ENOENT ? 0 : -EEXIST;
-}
-
-static int run_put(const struct cache *cache)
+/* The caches take turns. */
+static int time_slices(unsigned int operation, unsigned int round)
 {
 	unsigned int i;
 	int err = 0;
-
-	for (i = 0; i < SLICE && !err; i++)
-		err = cache->put(&slice[i], TTL);
-	return err;
-}
-
-static int run_remove(const struct cache *cache)
-{
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < SLICE && !err; i++)
-		err = cache->remove(&slice[i]);
-	return err;
-}
-
-/**
- * struct operation - what is measured
- * @name:	its name in the table
- * @choose:	chooses the keys of a slice
- * @before:	run before the clock starts
- * @run:	run while it runs
- * @after:	run when it has stopped: leaves the cache as it was
- */
-struct operation {
-	const char *name;
-	void (*choose)(u64 count);
-	int (*before)(const struct cache *cache);
-	int (*run)(const struct cache *cache);
-	int (*after)(const struct cache *cache);
-};
-
-static const struct operation operations[] = {
-	{ "get hit", choose_present, run_nothing, run_get, run_nothing },
-	{ "get miss", choose_absent, run_nothing, run_miss, run_nothing },
-	{ "put new", choose_absent, run_nothing, run_put, run_remove },
-	{ "put replace", choose_present, run_nothing, run_put, run_nothing },
-	{ "remove", choose_absent, run_put, run_remove, run_nothing },
-};
-
-static int run_slice(const struct operation *op, const struct cache *cache, u64 *took)
-{
 	u64 begin;
-	int err = op->before(cache);
 
-	if (err)
-		return err;
-	begin = ktime_get_ns();
-	err = op->run(cache);
-	*took = ktime_get_ns() - begin;
-	cond_resched();
-	return err ?: op->after(cache);
+	for (i = 0; i < CACHES && !err; i++) {
+		begin = ktime_get_ns();
+		err = run(&caches[i], operation);
+		costs[operation][i][round] = ktime_get_ns() - begin;
+		cond_resched();
+	}
+	return err;
+}
+
+/*
+ * Gets of present keys, in an order that no processor's cache predicts; puts of absent ones, which
+ * are then removed.
+ */
+static int measure_round(unsigned int round)
+{
+	u64 first = (u64)round * SLICE;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < SLICE; i++)
+		set_call(i, mix(first + i) % entries);
+	err = time_slices(GET, round);
+	for (i = 0; i < SLICE; i++)
+		set_call(i, BIT_ULL(40) + first + i);
+	return err ?: time_slices(PUT, round) ?: time_slices(REMOVE, round);
 }
 
 static int is_less(const void *a, const void *b)
@@ -503,112 +423,71 @@ static int is_less(const void *a, const void *b)
 	return *(const u64 *)a < *(const u64 *)b ? -1 : *(const u64 *)a > *(const u64 *)b;
 }
 
-/* The caches take turns. Return: 0 or an error. @cost: of a call, by cache, in nanoseconds. */
-static int measure_slices(const struct operation *op, u64 count, u64 cost[CACHES])
+static u64 median(u64 cost[ROUNDS])
 {
-	unsigned int round, i;
-	int err = 0;
-
-	for (round = 0; round < ROUNDS && !err; round++) {
-		op->choose(count);
-		for (i = 0; i < CACHES && !err; i++)
-			err = run_slice(op, &caches[i], &costs[i][round]);
-		if (fatal_signal_pending(current))
-			err = -EINTR;
-	}
-	for (i = 0; i < CACHES; i++) {
-		sort(costs[i], ROUNDS, sizeof(costs[i][0]), is_less, NULL);
-		cost[i] = costs[i][ROUNDS / 2] / SLICE;
-	}
-	return err;
+	sort(cost, ROUNDS, sizeof(*cost), is_less, NULL);
+	return cost[ROUNDS / 2] / SLICE;
 }
 
-/* @cost: by cache. The ratio is that of the first two, rounded. */
-static void print_row(const char *name, const u64 cost[CACHES])
+static void print_row(const char *name, u64 belts, u64 timers, u64 table)
 {
-	u64 hundredths = div64_u64(cost[0] * 100 + cost[1] / 2, cost[1]);
-
-	pr_info("%-18s %11llu %11llu %11llu %7llu.%02llu\n", name, cost[0], cost[1], cost[2],
-		hundredths / 100, hundredths % 100);
+	pr_info("%-18s %11llu %11llu %11llu\n", name, belts, timers, table);
 }
 
-static int fill(const struct cache *cache, u64 count)
+static int fill(const struct cache *cache)
 {
 	unsigned int i;
 	int err = 0;
 	u64 n;
 
-	for (n = 0; n < count && !err; n += SLICE) {
+	for (n = 0; n < entries && !err; n += SLICE) {
 		for (i = 0; i < SLICE; i++)
-			set_call(i, (n + i) % count);
-		err = run_put(cache);
+			set_call(i, (n + i) % entries);
+		err = fatal_signal_pending(current) ? -EINTR : run(cache, PUT);
 		cond_resched();
-		if (fatal_signal_pending(current))
-			err = -EINTR;
 	}
-	return err ?: cache->settle();
+	return err;
 }
 
-/* Fills the caches, and prints what an entry takes in each. */
-static int fill_all(u64 count)
+static int measure(void)
 {
-	u64 bytes[CACHES];
+	static const char *const names[] = { "get hit", "put new", "remove" };
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < CACHES && !err; i++) {
-		err = fill(&caches[i], count);
-		bytes[i] = caches[i].bytes(count) / count;
-	}
-	if (!err)
-		print_row("bytes an entry", bytes);
-	return err;
-}
-
-static int measure_all(u64 count)
-{
-	const struct operation *op;
-	u64 cost[CACHES];
-	int err = fill_all(count);
-
-	for (op = operations; op < operations + ARRAY_SIZE(operations) && !err; op++) {
-		err = measure_slices(op, count, cost);
-		if (err)
-			pr_err("%s: error %d\n", op->name, err);
-		else
-			print_row(op->name, cost);
-	}
-	return err;
-}
-
-static int measure(u64 count)
-{
-	unsigned int started;
-	int err = 0;
-
-	pr_info("%llu entries; nanoseconds an operation\n", count);
-	pr_info("%-18s %11s %11s %11s %10s\n", "", caches[0].name, caches[1].name, caches[2].name,
-		"ratio");
-	for (started = 0; started < CACHES; started++) {
-		err = caches[started].start();
-		if (err)
-			break;
-	}
-	if (!err)
-		err = measure_all(count);
-	while (started--)
-		caches[started].stop();
-	hashbelt_flush();
+	for (i = 0; i < CACHES && !err; i++)
+		err = fill(&caches[i]);
+	if (err)
+		return err;
+	/* Each has the right size then: the worker's part, as a resize, is done at once. */
+	err = hashbelt_advance(belt, 0);
+	flush_work(&timed.run_work);
+	flush_work(&plain.run_work);
+	print_row("bytes an entry", caches[0].bytes() / entries, caches[1].bytes() / entries,
+		  caches[2].bytes() / entries);
+	for (i = 0; i < ROUNDS && !err; i++)
+		err = fatal_signal_pending(current) ? -EINTR : measure_round(i);
+	for (i = 0; i < OPERATIONS && !err; i++)
+		print_row(names[i], median(costs[i][0]), median(costs[i][1]), median(costs[i][2]));
 	return err;
 }
 
 static int __init hashbelt_bench_init(void)
 {
-	unsigned int i;
-	int err = 0;
+	unsigned int started;
+	int err = entries ? 0 : -EINVAL;
 
-	for (i = 0; i < sizes && !err; i++)
-		err = entries[i] ? measure(entries[i]) : -EINVAL;
+	pr_info("%u entries; nanoseconds an operation\n", entries);
+	pr_info("%-18s %11s %11s %11s\n", "", caches[0].name, caches[1].name, caches[2].name);
+	for (started = 0; started < CACHES && !err; started++)
+		err = caches[started].start();
+	if (!err)
+		err = measure();
+	else if (started)
+		started--;
+	while (started--)
+		caches[started].stop();
+	hashbelt_flush();
 	return err;
 }
 module_init(hashbelt_bench_init);
