@@ -60,7 +60,7 @@ struct plan {
 
 /**
  * struct calls - calls of a slice
- * @work:	what they do
+ * @work:	the work of each
  * @count:	number of keys that they are for, at most SLICE
  * @keys:	the keys
  * @values:	the values to put, or space for those of gets
