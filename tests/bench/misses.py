@@ -128,11 +128,15 @@ def cluster(count: int) -> Iterator[Request]:
         key = next(new if next(random) < singles / frequency else keys)
         chance = max((sets - first) / (1 - first), 0) if key in seen else min(sets / first, 1)
         seen.add(key)
-        yield Request(int(i / count * 360000), key,
+        next(random)        # of other clusters: whether it removes, and below whether it adds
+        is_put = next(random) < chance
+        if is_put:
+            next(random)
+        yield Request(int(i / count * 360 * 1000), key,
                       300000 if next(units(mix(3 * key + 1))) < 0.98 else 299000,
                       spread(mix(3 * key + 2), 44, 8, 250),
                       spread(mix(3 * key + 3), 1030, 1, 512 * 1024),
-                      next(random) < chance)
+                      is_put)
 
 
 WORKLOADS: dict[str, Callable[[int], Iterator[Request]]] = {
