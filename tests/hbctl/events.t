@@ -3,10 +3,8 @@
 #
 # events.t - hbctl events: what it prints, which events it takes off the queue, and which
 # are queued again when hbctl is killed or its output cannot be written.
+# shellcheck disable=SC1003,SC2016,SC3045 # backslashes; scripts of other shells; busybox has these
 set -u
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
 
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
@@ -26,11 +24,6 @@ line() {
 	printf '%s\t%s\t%s\t%s' "$@"
 }
 
-# numbers FIRST LAST - these numbers, one a line
-numbers() {
-	seq "$1" "$2"
-}
-
 # follow OPTION... - run events --follow in the background, into a pipe that is file 3
 follow() {
 	rm -f "$temporary/fifo"
@@ -43,7 +36,6 @@ follow() {
 # arrives NAME LINE - the next line in the pipe is LINE, and hbctl is still running
 arrives() {
 	line=
-	# shellcheck disable=SC3045 # busybox has it
 	IFS= read -r -t 30 line <&3
 	wrong=
 	[ "$line" = "$2" ] || wrong="'$line', wanted '$2'"
@@ -72,10 +64,6 @@ is_queued() {
 
 belt e --on-expire notify --report all --ttl 1m --buckets 7
 is 'events of an empty queue exits with 1' 1 '' "there is no event in belt 'e'" on events
-is 'events --json of an empty queue exits with 1' 1 '' "there is no event in belt 'e'" \
-	on events --json
-is 'events --max of an empty queue exits with 1' 1 '' "there is no event in belt 'e'" \
-	on events --max 1
 
 # Output
 on put a 1
@@ -89,32 +77,24 @@ is 'events prints sequence, reason, key and value' 0 "$(line 1 replaced a 1)
 $(line 2 removed a 2)
 $(line 3 expired b 3)
 $(line 4 expired c 4)" '' on events
-is 'events prints no event a second time' 1 '' "there is no event in belt 'e'" on events
 on put d 5
 on clear
 is 'events prints a cleared entry' 0 "$(line 5 cleared d 5)" '' on events --follow --max 1
-# shellcheck disable=SC1003 # a literal backslash
 on put -- "$(printf 'x\ty\\')" "$(printf '\033\n.')"
-# shellcheck disable=SC1003 # a literal backslash
 on rm -e 'x\ty\\'
-is 'events escapes keys and values' 0 "6${tab}removed${tab}x\\ty\\\\${tab}\\x1b\\n." '' \
-	on events
-on put empty ''
-on rm empty
-is 'events prints an empty value' 0 "$(line 7 removed empty '')" '' on events
+is 'events escapes keys and values' 0 "6${tab}removed${tab}x\\ty\\\\${tab}\\x1b\\n." '' on events
 on put n v --ttl never --flags 9
 on rm n
 json 'events --json prints all fields of an event' 0 \
-	'{"sequence":8,"reason":"removed","kind":"entry","key":"n","version":N,"flags":9,"deadline_ns":null,"handed_ns":N,"value_len":1,"value":"v","lost":0}' \
+	'{"sequence":7,"reason":"removed","kind":"entry","key":"n","version":N,"flags":9,"deadline_ns":null,"handed_ns":N,"value_len":1,"value":"v","lost":0}' \
 	'' on events --json
 on put "$(printf '\377')" "$(printf '\376')"
 on rm "$(printf '\377')"
-# shellcheck disable=SC1003 # a literal backslash
 on put a 'q"\'
 on put a ''
 json 'events --json prints what is not UTF-8 in base64 and escapes text' 0 \
-	'{"sequence":9,"reason":"removed","kind":"entry","key_base64":"/w==","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":1,"value_base64":"/g==","lost":0}
-{"sequence":10,"reason":"replaced","kind":"entry","key":"a","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":3,"value":"q\"\\","lost":0}' \
+	'{"sequence":8,"reason":"removed","kind":"entry","key_base64":"/w==","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":1,"value_base64":"/g==","lost":0}
+{"sequence":9,"reason":"replaced","kind":"entry","key":"a","version":N,"flags":0,"deadline_ns":N,"handed_ns":N,"value_len":3,"value":"q\"\\","lost":0}' \
 	'' on events --json
 on rm a
 on put "$(printf 'x\001\037"\377')" "$(printf '\\\r')"
@@ -134,37 +114,14 @@ on advance 30s
 on events | sed 's/^[0-9]*//' | sort >"$temporary/out"
 printf '\texpired\ta\t1\n\tlock-expired\ta\tme\n' >"$temporary/wanted"
 result 'events prints an expired lock and an entry of one name apart' "$(same)"
-# shellcheck disable=SC2016 # expanded by the command
 on lock b --owner "$(printf 'o\tn')" -- sh -c 'kill -KILL $PPID' 2>/dev/null
 is 'events prints the lock of a killed holder as lock-released' 0 \
 	"$(line 4 lock-released b 'o\tn')" '' on events
 on lock c --owner me >/dev/null
 on release --owner me >/dev/null
-run on events --json
-normalize "$temporary/out"
-sed -i 's/"token":[1-9][0-9]*/"token":N/' "$temporary/out"
-want '{"sequence":5,"reason":"removed","kind":"lock","key":"c","token":N,"deadline_ns":N,"handed_ns":N,"owner":"me","lost":0}'
-result 'events --json prints owner and token of a lock' "$(check_status 0; same; check_error '')"
-
-belt few --on-expire notify --max-entries 1 --when-full evict
-on put a 1
-on put b 2
-is 'events prints an evicted entry' 0 "$(line 1 evicted a 1)" '' on events
-
-belt again --on-expire reinsert --ttl 1m
-on put a 1
-on advance 2m
-is 'events prints the expiry of an entry that is reinserted' 0 "$(line 1 expired a 1)" '' on events
-value 'get of an entry that was reinserted prints its value' 1 on get a
-
-belt some --on-expire notify --report removed
-on put a 1
-on put a 2
-on expire a
-expire b
-on put c 3
-on rm c
-is 'events prints only the reasons of --report' 0 "$(line 1 removed c 3)" '' on events
+json 'events --json prints owner and token of a lock' 0 \
+	'{"sequence":5,"reason":"removed","kind":"lock","key":"c","token":N,"deadline_ns":N,"handed_ns":N,"owner":"me","lost":0}' \
+	'' on events --json
 
 # Events that fill a read, or need more than one
 belt large --on-expire notify --report removed
@@ -194,15 +151,9 @@ awk 'BEGIN {
 on load "$temporary/lines"
 on advance 2m
 run on events
-cut -f 1 "$temporary/out" >"$temporary/sequences"
-cut -f 3,4 "$temporary/out" | sort >"$temporary/first"
-sort "$temporary/lines" >"$temporary/second"
-numbers 1 5000 >"$temporary/wanted"
-mv "$temporary/sequences" "$temporary/out"
-result 'events prints 5000 events once and in order' "$(same)"
-cp "$temporary/second" "$temporary/wanted"
-mv "$temporary/first" "$temporary/out"
-result 'events prints key and value of 5000 events' "$(same)"
+awk -F '\t' '$1 != NR || $4 != substr($3, 35) { print }' "$temporary/out" >"$temporary/wrong"
+result 'events prints 5000 events once, in order, each with its value' "$(check_status 0; cat "$temporary/wrong"
+	[ "$(cut -f 3 "$temporary/out" | sort -u | wc -l)" = 5000 ] || echo 'not 5000 keys')"
 
 # --max
 belt max --on-expire notify
@@ -211,13 +162,10 @@ is 'events --max 2 prints two events' 0 "$(line 1 expired a v)
 $(line 2 expired b v)" '' on events --max 2
 is_queued 'events --max 2 leaves three of five events queued' 3
 is 'events --max 1 --ack prints one event' 0 "$(line 3 expired c v)" '' on events --max 1 --ack
-is_queued 'events --max 1 --ack leaves two of three events queued' 2
-is 'events --max 1 --follow prints one event' 0 "$(line 4 expired d v)" '' \
-	on events --max 1 --follow
+is 'events --max 1 --follow prints one event' 0 "$(line 4 expired d v)" '' on events --max 1 --follow
 is_queued 'events --max 1 --follow leaves one of two events queued' 1
 is 'events --max 9 prints the one event that is queued' 0 "$(line 5 expired e v)" '' \
 	on events --max 9
-is 'events --max finds no event when all were read' 1 '' 'there is no event *' on events --max 9
 
 # A program that reads the device
 hbctl set default --on-expire notify
@@ -249,8 +197,7 @@ belt drop
 is 'events of a belt with handler drop exits with 4' 4 '' \
 	"belt 'drop' reports nothing: 'hbctl set drop --on-expire notify' *" on events
 is 'events --follow of a belt with handler drop exits with 4' 4 '' \
-	"belt 'drop' reports nothing: *" \
-	on events --follow
+	"belt 'drop' reports nothing: *" on events --follow
 hbctl set drop --on-expire notify
 is 'events after set --on-expire notify finds no event, and exits with 1' 1 '' \
 	"there is no event *" on events
@@ -276,7 +223,6 @@ ends 'events --follow exits with 0 on SIGTERM' 0 ''
 exec 3<&-
 follow --json
 expire f
-# shellcheck disable=SC3045 # busybox has it
 IFS= read -r -t 30 line <&3
 case $line in
 '{"sequence":6,'*) wrong= ;;
@@ -294,7 +240,6 @@ expire g
 	at_last grep -q "expired${tab}g" "$temporary/out" || signal=KILL
 	kill -$signal "$(cat "$temporary/pid")"
 ) &
-# shellcheck disable=SC2016 # expanded by the inner shell
 is 'events --follow exits with 0 on SIGINT' 0 "$(line 7 expired g v)" '' \
 	sh -c 'echo $$ >"$0"; exec hbctl -b follow events --follow' "$temporary/pid"
 wait
@@ -337,7 +282,6 @@ is 'events --ack prints all events' 0 "$(line 1 expired a v)
 $(line 2 expired b v)" '' on events --ack
 is 'events --ack finds no event that was acknowledged' 1 '' 'there is no event *' on events --ack
 expire c
-# shellcheck disable=SC2016 # expanded by the inner shell
 is 'events --ack into a full device exits with 4' 4 '' 'cannot write the output: *' \
 	sh -c 'exec hbctl -b ack events --ack >/dev/full'
 is_queued 'an event that events --ack could not write is queued again' 1
@@ -345,7 +289,6 @@ is 'events --ack with a closed stdout exits with 4' 4 '' 'cannot write the outpu
 	sh -c 'exec hbctl -b ack events --ack >&-'
 is 'an event that events --ack could not write is read with its sequence' 0 \
 	"$(line 3 expired c v)" '' on events
-# shellcheck disable=SC2016 # expanded by the inner shell
 is 'events without --ack into a full device exits with 4' 4 '' 'cannot write the output: *' \
 	sh -c 'hbctl -b ack put d v; hbctl -b ack expire d; exec hbctl -b ack events >/dev/full'
 is 'an event that events without --ack could not write is lost' 1 '' 'there is no event *' on events
@@ -408,8 +351,7 @@ is_queued 'SIGPIPE to events --ack queues again what was not acknowledged' 2
 hbctl create given --mode 0622 --on-expire notify
 chmod 666 /dev/hashbelt
 is 'user nobody: events without the right to read exits with 3' 3 '' \
-	"no right to read belt 'given': *" \
-	nobody -b given events
+	"no right to read belt 'given': *" nobody -b given events
 hbctl set given --mode 0644 --consumers owner
 is 'user nobody: events of a belt whose owner consumes exits with 3' 3 '' \
 	"no right to take events of belt 'given': *" nobody -b given events

@@ -9,7 +9,7 @@
 #   is NAME STATUS OUT ERR COMMAND...     stdout is OUT, to the letter
 #   like NAME STATUS OUT ERR COMMAND...   stdout matches the shell pattern OUT
 #   json NAME STATUS OUT ERR COMMAND...   as is, with N for numbers that differ between runs:
-#                                         versions, belt times, memory and ids of belts
+#                                         versions, tokens, belt times, memory and ids of belts
 #
 # ERR is a shell pattern: stderr must be one line that matches it after "hbctl: ". If ERR is
 # empty, so must be stderr. OUT comes without its last newline.
@@ -137,8 +137,7 @@ is() {
 
 # normalize FILE - replace numbers that differ between runs by N
 normalize() {
-	sed -i 's/"\(version\|bytes\|table\|id\|\(now\|wake\|deadline\|handed\)_ns\)":[0-9][0-9]*/"\1":N/g' \
-		"$1"
+	sed -i 's/"\(version\|token\|bytes\|table\|id\|\(now\|wake\|deadline\|handed\)_ns\)":[0-9][0-9]*/"\1":N/g' "$1"
 }
 
 json() {
