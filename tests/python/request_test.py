@@ -5,14 +5,9 @@
 import asyncio
 import os
 
-from tap import PATIENCE, BeltCase, Child, hashbelt, main
+from tap import BeltCase, Child, hashbelt, main, run_async
 
 Cause = hashbelt.Cause
-
-
-def run(coroutine):
-    """The result of a coroutine."""
-    return asyncio.run(asyncio.wait_for(coroutine, PATIENCE))
 
 
 class Requests(BeltCase):
@@ -29,7 +24,7 @@ class Requests(BeltCase):
             belt.clear()
             return timed_out.cause, (await future).cause
 
-        self.assertEqual(run(wait()), (Cause.TIMEOUT, Cause.CLEAR))
+        self.assertEqual(run_async(wait()), (Cause.TIMEOUT, Cause.CLEAR))
 
         async def destroy(name):
             with hashbelt.open(name) as other:
@@ -38,7 +33,7 @@ class Requests(BeltCase):
                 return await future
 
         hashbelt.create("python-requests")
-        self.assertRaises(hashbelt.NoBelt, run, destroy("python-requests"))
+        self.assertRaises(hashbelt.NoBelt, run_async, destroy("python-requests"))
 
     def test_cancel(self):
         """a future that is cancelled, or whose belt is closed, takes its request along"""
@@ -55,7 +50,7 @@ class Requests(BeltCase):
             await asyncio.sleep(0)
             return left + [belt.info().requests], future.cancelled()
 
-        self.assertEqual(run(wait()), ([0, 1, 0], True))
+        self.assertEqual(run_async(wait()), ([0, 1, 0], True))
 
     def test_loops(self):
         """each event loop, also in a child of fork, gets the ends of its own requests"""
@@ -73,15 +68,16 @@ class Requests(BeltCase):
             future = belt.wait_for("parent")
 
             def use(say):
-                say(run(wait("child")))
+                say(run_async(wait("child")))
 
             child = Child(use)
             self.assertEqual((child.hear(), child.status()), ("b'child'", 0))
             belt.complete("parent")
             return (await future).key
 
-        run(leave())
-        self.assertEqual([run(wait("a")), run(fork()), run(wait("b"))], [b"a", b"parent", b"b"])
+        run_async(leave())
+        self.assertEqual([run_async(one) for one in (wait("a"), fork(), wait("b"))],
+                         [b"a", b"parent", b"b"])
 
     def test_refused(self):
         """no keys, too many, a long one, or no event loop: an error, and no request"""
@@ -91,7 +87,7 @@ class Requests(BeltCase):
             return await belt.wait_for(*keys)
 
         for keys in ((), ("k",) * 17, ("k" * 1025,)):
-            self.assertRaises(hashbelt.Error, run, wait(*keys))
+            self.assertRaises(hashbelt.Error, run_async, wait(*keys))
         self.assertRaises(RuntimeError, belt.wait_for, "key")
         self.assertEqual(belt.info().requests, 0)
         self.assertTrue(os.path.exists(f"/proc/self/fd/{belt.fileno()}"))
