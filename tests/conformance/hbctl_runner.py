@@ -5,23 +5,114 @@
 The exit status has to be that of hbctl(1) for the error.
 """
 
+import base64
+import json
+import subprocess
+import tempfile
 import time
 
-import hbctl
 import runner
-from runner import Refused, seconds
+from runner import Refused, error_name, seconds
 
+BELT = "conformance"
+# The statuses of hbctl(1) that come with an error number.
+STATUS = {"ENOENT": (1, 3), "EPERM": (3,), "EIDRM": (3,), "EEXIST": (1,), "ESTALE": (1,),
+          "EALREADY": (1,), "EBUSY": (1,), "EBADMSG": (1,), "EOVERFLOW": (1,), "EACCES": (1,),
+          "EDOM": (2,)}
+# Wrong usage has no error number: its message tells.
+USAGE = (("bytes, not 0", "EINVAL"), ("a key has 1 to", "E2BIG"), ("an owner has 1 to", "E2BIG"),
+         ("a value has at most", "EMSGSIZE"))
 PATIENCE = 60   # seconds after which an event does not come
 CONDITIONS = ("if_absent", "if_present", "if_version")
 TOUCHING = ("if_version", "add", "if_lasting", "if_expiring", "if_later", "if_sooner")
 
 
-def time_option(step, name, option):
-    """The option for a time, if the step has one."""
-    value = step.get(name)
-    if value is None or value == "belt":
-        return []
-    return [option, value if isinstance(value, str) else f"{round(value * 1000)}ms"]
+def refuse(status, errors):
+    """Raise Refused for a command that has failed."""
+    lines = errors.splitlines()
+    if len(lines) != 1:
+        raise RuntimeError(f"hbctl: expected one line on stderr, found {errors!r}")
+    told = json.loads(lines[0])
+    if told["errno"] is None:
+        for text, name in USAGE:
+            if text in told["error"] and status == 2:
+                raise Refused(name)
+        raise RuntimeError(f"hbctl: status {status}: {told['error']}")
+    name = error_name(told["errno"])
+    if status not in STATUS.get(name, (4,)):
+        raise RuntimeError(f"hbctl: status {status} with {name}")
+    raise Refused(name)
+
+
+def decode(value):
+    """The fields of a line of JSON, with bytes as bytes."""
+    found = {}
+    for name, field in value.items():
+        if name.endswith("_base64"):
+            found[name.removesuffix("_base64")] = base64.b64decode(field)
+        else:
+            found[name] = field.encode() if name in ("key", "value", "owner") else field
+    return found
+
+
+# Files in the place of pipes: an emulated processor takes long for a process and a pipe.
+_input, _output, _errors = (tempfile.TemporaryFile() for _ in range(3))
+
+
+def execute(words, stdin, user):
+    """Run hbctl. Returns its status, and what it has printed."""
+    for file in (_input, _output, _errors):
+        file.seek(0)
+        file.truncate()
+    _input.write(stdin)
+    _input.seek(0)
+    groups = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+    status = subprocess.Popen(["hbctl", "-b", BELT, "--json", *map(str, words)], stdin=_input,
+                              stdout=_output, stderr=_errors, **groups).wait()
+    for file in (_output, _errors):
+        file.seek(0)
+    return status, _output.read().decode(), _errors.read().decode()
+
+
+def run(*words, stdin=b"", user=None, quiet=()):
+    """Run a command. Returns its lines of JSON, decoded, and its status.
+
+    A status of quiet is no failure. Raises Refused.
+    """
+    status, output, errors = execute(words, stdin, user)
+    if status and status not in quiet:
+        refuse(status, errors)
+    return [decode(json.loads(line)) for line in output.splitlines()], status
+
+
+def escape(data):
+    """Bytes as an operand of a command with -e."""
+    return "".join(f"\\x{byte:02x}" for byte in data)
+
+
+def create(settings):
+    """The command that makes the belt of a case."""
+    words = ["create", BELT]
+    for name, value in {"ttl": 3600, **settings}.items():
+        if name in ("ttl", "grace"):
+            value = f"{value}s"
+        value = "yes" if value is True else ",".join(value) if isinstance(value, list) else value
+        words.append(f"--{name.replace('_', '-')}={value}")
+    return words
+
+
+def options(step, *names):
+    """The options for those of these arguments that a step has."""
+    words = []
+    for name in names:
+        value = step.get(name)
+        if value is None or value == "belt":
+            continue
+        if name in ("ttl", "lease", "ahead") and not isinstance(value, str):
+            value = f"{round(value * 1000)}ms"
+        option = "--min" if name == "floor" else "--" + name.replace("_", "-")
+        words.append(option if value is True else f"{option}={value}")
+    return words
 
 
 def times(found):
@@ -30,8 +121,6 @@ def times(found):
         found["ttl"] = seconds(found["ttl_ms"])
     if "held_ms" in found:
         found["held"] = seconds(found["held_ms"])
-    if found.get("kind") == "lock":
-        found["token"] = found.get("token")
     return found
 
 
@@ -49,10 +138,10 @@ class Hbctl:
         self._settings = settings
         self._users = {}
         self._tokens = {}
-        lines = [f"destroy {hbctl.BELT}"] if self._exists else []
-        lines += [" ".join(hbctl.create(settings)), "halt"]
+        lines = [f"destroy {BELT}"] if self._exists else []
+        lines += [" ".join(create(settings)), "halt"]
         self._exists = False
-        hbctl.run("batch", stdin="".join(line + "\n" for line in lines).encode())
+        run("batch", stdin="".join(line + "\n" for line in lines).encode())
         self._exists = True
 
     def end(self):
@@ -61,10 +150,10 @@ class Hbctl:
     def close(self):
         """Called at the end: destroy the belt of the last case."""
         if self._exists:
-            hbctl.run("destroy", hbctl.BELT)
+            run("destroy", BELT)
 
     def _run(self, step, *words, **more):
-        return hbctl.run(*words, user=self._users.get(step.who()), **more)
+        return run(*words, user=self._users.get(step.who()), **more)
 
     def _one(self, step, *words, **more):
         """Run a command that prints one line. Returns its fields."""
@@ -73,7 +162,7 @@ class Hbctl:
 
     @staticmethod
     def _key(step, name="key"):
-        return ["-e", "--", hbctl.escape(step.bytes(name))]
+        return ["-e", "--", escape(step.bytes(name))]
 
     def do_open(self, step):
         self._users[step.who()] = step.get("user")
@@ -85,69 +174,52 @@ class Hbctl:
                 raise
 
     def do_create(self, step):
-        self._run(step, *hbctl.create(self._settings))
+        self._run(step, *create(self._settings))
         self._exists = True
 
     def do_destroy(self, step):
-        self._run(step, "destroy", hbctl.BELT)
+        self._run(step, "destroy", BELT)
         self._exists = False
 
     def do_put(self, step):
-        words = ["put", *time_option(step, "ttl", "--ttl")]
-        for name in ("flags", *CONDITIONS):
-            value = step.get(name)
-            if value is not None:
-                words += ["--" + name.replace("_", "-")] + ([] if value is True else [value])
-        return self._one(step, *words, *self._key(step), stdin=step.bytes("value"))
+        return self._one(step, "put", *options(step, "ttl", "flags", *CONDITIONS),
+                         *self._key(step), stdin=step.bytes("value"))
 
     def do_get(self, step):
-        return self._one(step, "get", *time_option(step, "ttl", "--ttl"), *self._key(step))
+        return self._one(step, "get", *options(step, "ttl"), *self._key(step))
 
     def do_has(self, step):
         return self._one(step, "has", *self._key(step))
 
     def do_touch(self, step):
-        words = ["touch", *time_option(step, "ttl", "--ttl")]
-        for name in TOUCHING:
-            value = step.get(name)
-            if value is not None:
-                words += ["--" + name.replace("_", "-")] + ([] if value is True else [value])
-        return self._one(step, *words, *self._key(step))
+        return self._one(step, "touch", *options(step, "ttl", *TOUCHING), *self._key(step))
 
     def do_remove(self, step):
-        version = step.get("if_version")
-        words = [] if version is None else ["--if-version", version]
-        words += ["--stale"] if step.get("stale") else []
-        return self._one(step, "rm", *words, *self._key(step))
+        return self._one(step, "rm", *options(step, "if_version", "stale"), *self._key(step))
 
     def do_expire(self, step):
         return self._one(step, "expire", *self._key(step))
 
     def do_add(self, step):
-        initial = step.get("initial")
-        words = ["incr", "-e", *time_option(step, "ttl", "--ttl")]
-        words += [] if initial is None else [f"--initial={initial}"]
-        floor = step.get("floor")
-        words += [] if floor is None else [f"--min={floor}"]
-        words += ["--if-present"] if step.get("if_present") else []
-        return self._one(step, *words, "--", hbctl.escape(step.bytes("key")), step.get("by"))
+        words = options(step, "ttl", "initial", "floor", "if_present")
+        return self._one(step, "incr", *words, *self._key(step), step.get("by"))
 
     def do_put_many(self, step):
         ttl = step.get("ttl")
         end = "" if ttl is None else f"\t{ttl}s"
-        lines = [f"{hbctl.escape(key)}\t{hbctl.escape(value)}{end}"
+        lines = [f"{escape(key)}\t{escape(value)}{end}"
                  for key, value in zip(step.all_bytes("keys"), step.all_bytes("values"))]
         self._run(step, "load", stdin="".join(line + "\n" for line in lines).encode())
 
     def do_get_many(self, step):
         keys = step.all_bytes("keys")
-        found, _ = self._run(step, "get", "-e", "--", *map(hbctl.escape, keys), quiet=(1,))
+        found, _ = self._run(step, "get", "-e", "--", *map(escape, keys), quiet=(1,))
         values = {entry["key"]: entry["value"] for entry in found}
         return {"values": [values.get(key) for key in keys]}
 
     def do_remove_many(self, step):
         keys = step.all_bytes("keys")
-        found, _ = self._run(step, "rm", "-e", "--", *map(hbctl.escape, keys), quiet=(1,))
+        found, _ = self._run(step, "rm", "-e", "--", *map(escape, keys), quiet=(1,))
         return {"removed": len(found)}
 
     def do_clear(self, step):
@@ -166,27 +238,25 @@ class Hbctl:
         return self._one(step, "stat")
 
     def do_set(self, step):
-        settings = {name: step.get(name) for name in ("ttl", "max_entries") if name in step.members}
-        hbctl.change(settings, user=self._users.get(step.who()))
+        self._run(step, "set", BELT, *options(step, "ttl", "max_entries"))
 
     def do_advance(self, step):
-        hbctl.advance(step.get("time"), user=self._users.get(step.who()))
+        self._run(step, "advance", f"{round(step.get('time') * 1000)}ms")
 
     def do_rotate(self, step):
         self._run(step, "rotate")
 
     def do_fill(self, step):
-        words = ["get", "--fill", "--print-token", *time_option(step, "lease", "--lease")]
-        words += time_option(step, "ahead", "--ahead") + (["--stale"] if step.get("stale") else [])
+        words = ["get", "--fill", "--print-token", *options(step, "lease", "ahead", "stale")]
         found, status = self._run(step, *words, *self._key(step), quiet=(1, 5, 6))
-        answer = {"value": None, "failed": False, "filling": status == 5, **found[0]}
+        answer = {"value": None, "filling": status == 5, **found[0]}
         if answer["granted"]:
             self._tokens[step.who(), step.bytes("key")] = answer["token"]
         return answer
 
     def do_fill_put(self, step):
         token = self._tokens[step.who(), step.bytes("key")]
-        return self._one(step, "put", "--if-lease", token, *time_option(step, "ttl", "--ttl"),
+        return self._one(step, "put", "--if-lease", token, *options(step, "ttl"),
                          *self._key(step), stdin=step.bytes("value"))
 
     def do_offer(self, step):
@@ -198,8 +268,8 @@ class Hbctl:
             return {}
 
     def _lock(self, step, command):
-        return self._one(step, command, "-e", f"--owner={step.bytes('owner').decode()}",
-                         *time_option(step, "ttl", "--ttl"), "--", hbctl.escape(step.bytes("name")))
+        return self._one(step, command, f"--owner={step.bytes('owner').decode()}",
+                         *options(step, "ttl"), *self._key(step, "name"))
 
     def do_lock(self, step):
         return self._lock(step, "lock")
@@ -215,8 +285,7 @@ class Hbctl:
         return {"count": found["released"]}
 
     def do_locks(self, step):
-        owner = step.get("owner")
-        found, _ = self._run(step, "locks", *([] if owner is None else [f"--owner={owner}"]))
+        found, _ = self._run(step, "locks", *options(step, "owner"))
         locks = [{**times(lock), "name": lock["key"]} for lock in found]
         return {"locks": sorted(locks, key=lambda lock: lock["name"])}
 

@@ -1,15 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cache backend for Django: what Django's own tests do not try, and cached sessions."""
+"""The cache backend for Django: what Django's own tests (full/own.py) do not try."""
 
 import asyncio
-import os
 import threading
 import time
 import warnings
 
-from reloaded import age, reload
-from tap import PATIENCE, BeltCase, Child, hashbelt, in_thread, main
+from tap import BeltCase, hashbelt, in_thread, main
 
 import django
 from django.conf import settings
@@ -22,9 +20,7 @@ from hashbelt.django import BeltCache
 GONE = b"cno_such_module\nName\n."
 # pytest imports this file once more.
 if not settings.configured:
-    settings.configure(CACHES={"default": {"BACKEND": "hashbelt.django.BeltCache"}},
-                       SESSION_ENGINE="django.contrib.sessions.backends.cache",
-                       INSTALLED_APPS=["django.contrib.sessions"])
+    settings.configure(CACHES={"default": {"BACKEND": "hashbelt.django.BeltCache"}})
     django.setup()
 
 
@@ -87,42 +83,10 @@ class Backend(BeltCase):
         self.raises(ValueError, "Key 'other' not found", cache.incr, "other")
         self.raises(ValueError, "Key 'other' not found", cache.decr, "other")
 
-    def test_incr_of_many(self):
-        """no incr of 4 processes is lost"""
-        cache, _ = self.cache()
-        cache.set("key", 0)
-        children = [Child(lambda say: [cache.incr("key") for _ in range(50)]) for _ in range(4)]
-        self.assertEqual([child.status() for child in children], [0] * 4)
-        self.assertEqual(cache.get("key"), 200)
-
     def test_one_computes(self):
         """get_or_set: of 6 processes, one calls the default, and the others get its result"""
         cache, belt = self.cache()
-
-        def work(say):
-            say("begun")
-            say(cache.get_or_set("key", lambda: belt.incr("computed")))
-
-        children = [Child(work) for _ in range(6)]
-        self.assertEqual([child.hear() for child in children], ["begun"] * 6)
-        self.assertEqual([child.hear() for child in children], ["1"] * 6)
-        self.assertEqual([child.status() for child in children], [0] * 6)
-
-    def test_late(self):
-        """what get_or_set has computed before a delete of the key is not stored"""
-        cache, _ = self.cache()
-        begun, go_on = threading.Event(), threading.Event()
-
-        def compute():
-            begun.set()
-            go_on.wait(PATIENCE)
-            return "late"
-
-        wait = in_thread(lambda: cache.get_or_set("key", compute))
-        self.assertTrue(begun.wait(PATIENCE))
-        cache.delete("key")
-        go_on.set()
-        self.assertEqual((wait(), cache.get("key")), ("late", None))
+        self.one_computes(lambda: cache.get_or_set("key", lambda: belt.incr("computed")), 6)
 
     def test_unreadable(self):
         """a value that cannot be unpickled is a miss"""
@@ -150,20 +114,6 @@ class Backend(BeltCase):
 
         cache._belt.entry = late
         self.raises(ValueError, "Key 'key' not found", cache.incr, "key")
-
-    def test_reload(self):
-        """a dump keeps values and numbers, and what is left of their times"""
-        cache, belt = self.cache(TIMEOUT=60)
-        age(belt)
-        cache.set_many({"value": ["text", 1.5], "number": 41})
-        belt.advance(20)
-        belt = reload(belt)
-        self.addCleanup(belt.close)
-        cache = BeltCache(belt.name, {"OPTIONS": {"owner": os.getuid()}})
-        self.assertEqual((cache.get("value"), cache.incr("number")), (["text", 1.5], 42))
-        self.assertEqual(belt.entry(":1:number").ttl, 40.0)
-        belt.advance(40)
-        self.assertEqual(cache.get_many(["value", "number"]), {})
 
     def test_keys(self):
         """a key of over 250 characters warns as Django's backends do, and any length works"""
@@ -197,30 +147,6 @@ class Backend(BeltCase):
             other.set("key", 1)
             other.close()
             self.assertEqual((list(belt), other.get("key")), ([b"x:1:key"], 1))
-
-    def test_errors(self):
-        """a belt that is absent or full is an error with a sentence"""
-        self.raises(hashbelt.NoBelt, "there is no belt 'absent'", BeltCache, "absent", {})
-        cache = BeltCache(self.make(max_entries=1).name, {})
-        cache.set("a", 1)
-        self.raises(hashbelt.Full, "is full", cache.set, "b", 1)
-        self.raises(hashbelt.Full, "is full", cache.set_many, {"b": 1})
-
-    def test_sessions(self):
-        """a session that one process saves is loaded by another, and expires with its age"""
-        from django.contrib.sessions.backends.cache import SessionStore
-        belt = self.make()
-        with override_settings(CACHES={"default": {"BACKEND": "hashbelt.django.BeltCache",
-                                                   "LOCATION": belt.name}}):
-            session = SessionStore()
-            session["user"] = "alice"
-            session.set_expiry(600)
-            session.save()
-            key = session.session_key
-            child = Child(lambda say: say(SessionStore(key).get("user")))
-            self.assertEqual((child.hear(), child.status()), ("alice", 0))
-            belt.advance(600)
-            self.assertIsNone(SessionStore(key).get("user"))
 
 
 # Django 3.2 has no async methods.
