@@ -11,7 +11,6 @@
  * time until 95 % of their memory is free, and the processor time of the task that drains or waits,
  * and of the kernel's unbound workers. The line with the name is printed when time begins.
  */
-#define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
 #include <pthread.h>

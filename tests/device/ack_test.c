@@ -8,7 +8,6 @@
  * in which a descriptor ends are in bound_test, readers that close it at any moment in
  * tests/stress/churn.c.
  */
-#define _GNU_SOURCE
 #include "events.h"
 
 #define NAME	"acknowledged"

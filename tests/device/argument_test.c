@@ -7,7 +7,6 @@
  * of range: each call fails with its errno and changes neither the entry, the belt nor the
  * belt that the descriptor is bound to.
  */
-#define _GNU_SOURCE
 #include "refusal.h"
 
 /* The one entry of the belt; each check compares it before and after the call. */

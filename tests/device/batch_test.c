@@ -4,7 +4,6 @@
  *
  * Items in memory that cannot be read or written: unwritable_test.
  */
-#define _GNU_SOURCE
 #include "device.h"
 
 static char buffer[64];

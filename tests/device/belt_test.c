@@ -5,7 +5,6 @@
  * Names and their limits, the settings of a new belt, nameless belts, belts and their
  * descriptors, and the array of counters. Belt time: tests/kunit/clock_test.c.
  */
-#define _GNU_SOURCE
 #include "device.h"
 
 /* Names */

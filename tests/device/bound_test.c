@@ -6,7 +6,6 @@
  * is closed, by any process, also by one that is killed. An entry that has left the belt
  * before, or a lock that has another owner by then, is not touched.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 
 #include "lock.h"

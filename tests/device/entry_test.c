@@ -6,7 +6,6 @@
  * Versions and deadlines: tests/kunit/core_test.c and tests/history; touches with conditions:
  * tests/kunit/touch_test.c. Calls on a destroyed belt: service_test.c.
  */
-#define _GNU_SOURCE
 #include "device.h"
 
 static char buffer[64];

@@ -6,7 +6,6 @@
  * are reported, and in which order: tests/kunit/queue_test.c. Concurrent writers are in
  * tests/stress/churn.c, waiting, several readers and the end of a belt in wait_test.
  */
-#define _GNU_SOURCE
 #include "events.h"
 
 /* Contents */

@@ -8,7 +8,6 @@
  * Hostile user: fills its account with 1000 belts in which nothing has expired; result: a put at
  * the limit looks at each once, and at none of another account.
  */
-#define _GNU_SOURCE
 #include <sys/resource.h>
 #include <sys/stat.h>
 

@@ -8,7 +8,6 @@
  * fill_put_test.c. Fills that have failed: there, and in tests/history. Old values:
  * tests/kunit/grace_test.c. Many processes that fill, and that are killed: tests/stress/origin.c.
  */
-#define _GNU_SOURCE
 #include "events.h"
 
 #define NAME	"filled"

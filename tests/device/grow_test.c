@@ -5,7 +5,6 @@
  * Threads get the same keys again and again, in batches of several runs, while other keys come and
  * go. Each get finds its value, and no later get of a batch finds an older one.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 
 #include "device.h"

@@ -6,7 +6,6 @@
  * are the same for 32 and 64 bits and must not change. tests/generate.sh checks that the numbers
  * of counters do not change. The program itself only reports that it was compiled.
  */
-#define _GNU_SOURCE
 #include <stddef.h>
 
 #include "hashbelt.h"

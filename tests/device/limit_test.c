@@ -7,7 +7,6 @@
  * Hostile user: stalls 1000 puts, 1000 gets and 200 reads of events in page faults; result: these
  * hold 0 of 61 MB and 0 of 200 events; of a destroyed belt, its structure.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 
 #include "events.h"

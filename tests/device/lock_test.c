@@ -6,7 +6,6 @@
  * a list has: tests/history. Wrong arguments and rights are in service_test, waiting in
  * lockwait_test, bound locks in bound_test.
  */
-#define _GNU_SOURCE
 #include "lock.h"
 
 /* Names and owners */

@@ -5,7 +5,6 @@
  * The ends of a grant, the order of the waiters, and the tasks that wake: tests/kunit/lease_test.c.
  * Processes that are killed at each point: tests/stress/lockstress.c.
  */
-#define _GNU_SOURCE
 #include "lock.h"
 
 #define NAME	"waited for"

@@ -6,7 +6,6 @@
  * Which entries get a slot, and how they leave it: tests/kunit/slot_test.c. What a reader can do
  * with a mapping: reader_test.c.
  */
-#define _GNU_SOURCE
 #include "process.h"
 #include "window.h"
 

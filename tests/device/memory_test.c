@@ -7,7 +7,6 @@
  * buffer may be a page that has not been touched; a buffer that cannot be written is an error
  * that leaves the entry as it was.
  */
-#define _GNU_SOURCE
 #include "device.h"
 
 #define GUARD		32

@@ -5,8 +5,6 @@
  * So the key of a call may lie in memory to which the call writes. The value of each entry begins
  * with the key of another one: a call that reads its key again finds that other entry.
  */
-#define _GNU_SOURCE
-
 #include "lock.h"
 
 #define AREA	(5 * PAGE)

@@ -9,7 +9,6 @@
  * rmmod has something to free. Without arguments it makes no belt, as tests that list all
  * belts may follow.
  */
-#define _GNU_SOURCE
 #include <sys/stat.h>
 
 #include "device.h"

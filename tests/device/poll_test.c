@@ -4,7 +4,6 @@
  *
  * life/polled_test.c has many descriptors, and counts what an event costs.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <time.h>
 

@@ -21,7 +21,6 @@
  * Hostile user: fills pinned belts, which the shrinker leaves alone; result: they take at most 2 of
  * the user's 4 MiB; `SET` pins no other belt: `EPERM`.
  */
-#define _GNU_SOURCE
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 

@@ -8,7 +8,6 @@
  * interleaving. Operations on one key, whole values: tests/history/threads.c. Belts that are
  * destroyed: request_wait_test. The order of batches: grow_test.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>

@@ -3,7 +3,6 @@
  * reader_test - hostile readers of a window: what a process that may only read can do with a
  * mapping, what it finds in its pages, and what that costs others.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <sys/stat.h>
 #include <sys/uio.h>

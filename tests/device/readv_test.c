@@ -3,7 +3,6 @@
  * readv_test - reading events into several buffers, without waiting, by io_uring, and by splice(2);
  * a descriptor that a ring of io_uring has.
  */
-#define _GNU_SOURCE
 #include <linux/io_uring.h>
 #include <sys/uio.h>
 

@@ -5,7 +5,6 @@
  * The causes of a completion: tests/kunit/request_test.c. Waiting for completions, and
  * concurrent threads, are in request_wait_test.
  */
-#define _GNU_SOURCE
 #include <sys/stat.h>
 
 #include "request.h"

@@ -7,7 +7,6 @@
  * ended with its descriptor. Waits in read(2): wait_test. All orders of the steps:
  * tests/models/request.pml.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 
 #include "request.h"

@@ -16,7 +16,6 @@
  * Hostile user: makes a belt under a well-known name first; result: `OPEN` that demands the owner
  * returns `EPERM`.
  */
-#define _GNU_SOURCE
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 

@@ -5,7 +5,6 @@
  * That a scan reports each entry once, also while the index is resized: tests/kunit/belt_test.c and
  * index_test.c.
  */
-#define _GNU_SOURCE
 #include "device.h"
 
 static unsigned char buffer[4096];

@@ -7,7 +7,6 @@
  * belts that cannot hold locks or are destroyed: each call fails with its errno and leaves
  * the entry, the lock and the request as they were. Other arguments are in argument_test.
  */
-#define _GNU_SOURCE
 #include "request.h"
 #include "refusal.h"
 

@@ -5,7 +5,6 @@
  * Each setting changes only itself: no entry, no deadline, no event. Changes while others use the
  * belt: tests/history/threads.c and tests/stress/churn.c.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <time.h>
 

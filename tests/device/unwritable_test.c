@@ -7,7 +7,6 @@
  * run. An equal belt gets the items that must be carried out in a batch of plain memory; afterwards
  * both belts, their counters and the items of both batches must be alike.
  */
-#define _GNU_SOURCE
 #include "device.h"
 
 #define ITEMS	36u	/* two runs of 16, and some more */

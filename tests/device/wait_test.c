@@ -8,7 +8,6 @@
  *
  * Hostile user: stalls 1000 puts, 1000 gets and 200 reads of events in page faults.
  */
-#define _GNU_SOURCE
 #include "events.h"
 
 /* read(2) */

@@ -17,7 +17,6 @@
  * slab cache that it cannot show in /sys. Without an option both run. Each site has to fail in some
  * case, unless --points leaves some out.
  */
-#define _GNU_SOURCE
 #include <sys/epoll.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>

@@ -9,7 +9,6 @@
  * guest whose time is the number of instructions that it has executed. Needs the
  * superuser.
  */
-#define _GNU_SOURCE
 #include <sys/resource.h>
 #include <time.h>
 

@@ -6,7 +6,6 @@
  * the times do not depend on the load of the host. Beside a task that never pauses, the worker is
  * never alone on its processor.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>

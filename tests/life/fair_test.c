@@ -21,7 +21,6 @@
  * Hostile user: fills and clears 1000 belts in a loop; result: 27 % of a processor for a process
  * that computes, one of four tasks.
  */
-#define _GNU_SOURCE
 #include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <time.h>

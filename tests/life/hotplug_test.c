@@ -9,7 +9,6 @@
  * and checks exact sums. Then it takes random ones offline, while the program churn
  * runs, which compares the counters of a belt with what has happened.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 
 #include "events.h"

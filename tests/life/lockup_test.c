@@ -10,7 +10,6 @@
  * many instructions these are; the load of the host does not matter. The cost of each
  * operation tested here grows with the belt.
  */
-#define _GNU_SOURCE
 #include <sys/klog.h>
 #include <time.h>
 

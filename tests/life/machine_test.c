@@ -8,7 +8,6 @@
  * With up to two processors the smallest index has a chain for each shard. With more
  * processors a belt has more shards than that: a shrinking index must keep a chain for each.
  */
-#define _GNU_SOURCE
 #include "process.h"
 
 #define PREEMPTION	"/sys/kernel/debug/sched/preempt"

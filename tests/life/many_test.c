@@ -7,7 +7,6 @@
  * For a guest with 300 bytes of memory for each entry. Odd numbers expire after an hour and
  * even ones after two hours, so each expired entry has neighbours that stay.
  */
-#define _GNU_SOURCE
 #include <time.h>
 
 #include "process.h"

@@ -10,7 +10,6 @@
  * Hostile user: ends a window that is mapped 40,000 times; result: another user maps one within 7
  * ms.
  */
-#define _GNU_SOURCE
 #include <sys/fsuid.h>
 
 #include "process.h"

@@ -7,7 +7,6 @@
  * a processor's current slab as in use before they are allocated, up to a page of them.
  * The module is loaded when the test ends, as when it began.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 
 #include "events.h"

@@ -8,7 +8,6 @@
  * removed or given up. The other processes continue. Entries bound to a descriptor of a
  * killed process are gone. Needs the superuser.
  */
-#define _GNU_SOURCE
 #include <sys/stat.h>
 
 #include "events.h"

@@ -11,7 +11,6 @@
  * Hostile user: polls 100,000 descriptors; result: an event takes 6500 instructions (7200 with
  * one); another user's poller wakes within 34 us (99 %), and 10 ms at most.
  */
-#define _GNU_SOURCE
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <time.h>

@@ -6,7 +6,6 @@
  * time that real-time throttling leaves: 50 ms of each second. In addition, the worker is
  * limited to one processor. Meanwhile entries expire.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 

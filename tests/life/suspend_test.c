@@ -7,7 +7,6 @@
  * CLOCK_MONOTONIC has stood still, and CLOCK_BOOTTIME has gone on by whole seconds of the
  * real-time clock. "freezer" stops only the processes. Needs the superuser.
  */
-#define _GNU_SOURCE
 #include <time.h>
 
 #include "events.h"

@@ -8,7 +8,6 @@
  * of one size. It frees none of them: memory that is freed late would show in the next measurement.
  * So it waits for the tables that an index has outgrown. Needs the superuser.
  */
-#define _GNU_SOURCE
 #include <sys/stat.h>
 
 #include "process.h"

@@ -7,7 +7,6 @@
  * Hostile user: makes 1000 empty or pinned belts; result: memory pressure takes all entries of a
  * belt behind them.
  */
-#define _GNU_SOURCE
 #include <sys/resource.h>
 #include <sys/stat.h>
 

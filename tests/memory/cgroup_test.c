@@ -12,7 +12,6 @@
  *
  * Hostile user: fills a container with a belt; result: no process is killed.
  */
-#define _GNU_SOURCE
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>

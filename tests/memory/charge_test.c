@@ -8,7 +8,6 @@
  * passes in. Upper bounds catch a second kind of memory in the same statistic. Needs the
  * superuser.
  */
-#define _GNU_SOURCE
 #include <sys/resource.h>
 #include <sys/stat.h>
 

@@ -8,7 +8,6 @@
  * Hostile user: makes 2000 belts; result: the shrinker takes 5700 instructions for an entry, and
  * delays another task by 1.1 ms.
  */
-#define _GNU_SOURCE
 #include <sys/resource.h>
 #include <time.h>
 

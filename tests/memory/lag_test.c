@@ -5,7 +5,6 @@
  * For a guest whose time is the number of instructions that it has executed. So the
  * times do not depend on the load of the host, and repeat exactly.
  */
-#define _GNU_SOURCE
 #include "events.h"
 
 #define ENTRIES		1000000u

@@ -7,7 +7,6 @@
  *
  *	shrink_test [BELTS]
  */
-#define _GNU_SOURCE
 #include "process.h"
 
 #define MAKERS	3

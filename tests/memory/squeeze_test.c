@@ -6,7 +6,6 @@
  * limit near all available memory. Ten others, one after the other, take memory, write to it and
  * give it back. The belt has to give up entries, and no process may be killed.
  */
-#define _GNU_SOURCE
 #include "process.h"
 #include "stock.h"
 

@@ -8,7 +8,6 @@
  * proves nothing. The program keeps its own markers with their bits flipped only, and
  * clears each buffer that had a marker.
  */
-#define _GNU_SOURCE
 #include <elf.h>
 #include <sys/random.h>
 
