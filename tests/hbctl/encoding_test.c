@@ -132,12 +132,14 @@ int main(void)
 	for (i = 0; i < ARRAY_SIZE(unescaped); i++) {
 		strcpy(text, unescaped[i].text);
 		len = unescape(text, strlen(text));
-		ok(len == (ssize_t)unescaped[i].bytes.len && !memcmp(text, unescaped[i].bytes.at, len),
+		ok(len == (ssize_t)unescaped[i].bytes.len &&
+		   !memcmp(text, unescaped[i].bytes.at, len),
 		   "unescape() takes '%s'", unescaped[i].text);
 	}
 	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		strcpy(text, refused[i]);
-		is_errno(unescape(text, strlen(text)), EINVAL, "unescape() refuses '%s'", refused[i]);
+		is_errno(unescape(text, strlen(text)), EINVAL, "unescape() refuses '%s'",
+			 refused[i]);
 	}
 	for (i = 0; i < ARRAY_SIZE(valid); i++)
 		ok(is_utf8(valid[i].at, valid[i].len), "valid[%zu] is UTF-8", i);

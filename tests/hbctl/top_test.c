@@ -233,7 +233,8 @@ static void test_numbers(void)
 			struct top_row row = { .name = "a" };
 
 			row.values[column] = number_cases[i].cases[j].value;
-			is_text(cell(&row, column), number_cases[i].cases[j].text, top_heading(column));
+			is_text(cell(&row, column), number_cases[i].cases[j].text,
+				top_heading(column));
 		}
 	}
 }
