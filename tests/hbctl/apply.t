@@ -4,9 +4,6 @@
 # apply.t - hbctl apply and export on belts; apply_usage.t has the format of the files.
 set -u
 
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
-
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 
@@ -51,8 +48,7 @@ is 'apply --check exits with 1 if a belt is missing' 1 '' \
 	"the belts differ from the files: 'hbctl apply --dry-run' shows how" \
 	hbctl apply --check "$conf"
 is 'apply --check makes no belt' 3 '' "there is no belt 'plain', *" hbctl info plain
-is 'apply --json prints an object for each belt that it makes' 0 \
-	'{"name":"all","change":"create"}
+is 'apply --json prints an object for each belt that it makes' 0 '{"name":"all","change":"create"}
 {"name":"plain","change":"create"}' '' hbctl apply --json "$conf"
 # Settings that are newer than this test stand behind group.
 is 'export prints the settings of the belts that apply has made' 0 '[all]
@@ -101,8 +97,7 @@ printf '[jobs]\nttl = 20m\nmode = 0640\nwhen-full = evict\n' >"$conf"
 is 'apply --dry-run prints each setting that differs' 0 'set jobs: ttl = 10m -> 20m
 set jobs: when-full = reject -> evict' '' hbctl apply --dry-run "$conf"
 shows 'apply --dry-run changes no belt' jobs 'ttl = 10m' 'when-full = reject'
-is 'apply --dry-run --check prints the differences, and exits with 1' 1 \
-	'set jobs: ttl = 10m -> 20m
+is 'apply --dry-run --check prints the differences, and exits with 1' 1 'set jobs: ttl = 10m -> 20m
 set jobs: when-full = reject -> evict' 'the belts differ from the files: *' \
 	hbctl apply --dry-run --check "$conf"
 is 'apply --check exits with 1 if a setting differs' 1 '' 'the belts differ from the files: *' \
@@ -141,8 +136,7 @@ is 'apply of the same limits finds nothing to change' 0 '' '' hbctl apply --json
 printf '[early]\n[jobs]\nttl = 1h\n[late]\ncolour = red\n' >"$conf"
 is 'a wrong line exits with 2' 2 '' "$conf:5: apply: there is no setting 'colour' *" \
 	hbctl apply "$conf"
-is 'with a wrong line no belt before it is made' 3 '' "there is no belt 'early', *" \
-	hbctl info early
+is 'with a wrong line no belt before it is made' 3 '' "there is no belt 'early', *" hbctl info early
 shows 'with a wrong line no belt before it is changed' jobs 'ttl = 20m'
 mkdir "$temporary/etc"
 echo '[first]' >"$temporary/etc/1.conf"

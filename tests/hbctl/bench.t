@@ -4,9 +4,6 @@
 # bench.t - hbctl bench: its counts, and what it leaves. Times are not judged.
 set -u
 
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
-
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
 

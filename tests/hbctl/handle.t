@@ -3,10 +3,8 @@
 #
 # handle.t - hbctl events --exec runs a program for each event, and acknowledges an event only
 # after the program has ended well.
+# shellcheck disable=SC2016,SC2317 # scripts of other shells; functions that tap.sh calls
 set -u
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
 
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
@@ -37,20 +35,17 @@ logged() {
 }
 
 # has_lines NUMBER - whether the programs have written so many lines
-# shellcheck disable=SC2317 # called by at_last
 has_lines() {
 	[ "$(wc -l <"$log")" = "$1" ]
 }
 
 # are_gone - whether the programs that have written their process ids have ended
-# shellcheck disable=SC2317 # called by at_last
 are_gone() {
 	while read -r one; do
 		is_gone "$one" || return 1
 	done <"$log"
 }
 
-# shellcheck disable=SC2016 # the programs expand them
 {
 	program note 'echo "$HASHBELT_SEQUENCE $HASHBELT_REASON $HASHBELT_KEY=$(cat)" >>$log'
 	program all 'echo "$HASHBELT_KEY_ESCAPED ${HASHBELT_KEY-none} $HASHBELT_KIND \

@@ -3,10 +3,8 @@
 #
 # init.t - hbctl as the init process of a pid namespace, as in a container: the kernel discards a signal
 # for which such a process has no handler, and makes orphans its children.
+# shellcheck disable=SC2317 # functions that tap.sh calls
 set -u
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
 
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
@@ -17,17 +15,14 @@ children() {
 }
 
 # handles PID - whether the process has a handler for SIGTERM: a bit of the fourth digit from the right
-# shellcheck disable=SC2317 # called by at_last
 handles() {
 	grep -q "^SigCgt:.*[4-7c-f]...\$" "/proc/$1/status" 2>/dev/null
 }
 
-# shellcheck disable=SC2317 # called by at_last
 sleeps() {
 	grep -q '^State:[[:space:]]*S' "/proc/$1/status" 2>/dev/null
 }
 
-# shellcheck disable=SC2317 # called by at_last
 has_child() {
 	[ "$(children "$1")" ]
 }
@@ -101,7 +96,6 @@ wait $pid || status=$?
 result 'SIGTERM ends wait with the same status where it is no init process' "$(check_status 143)"
 
 # alone PID - whether the process has one child, and that one none
-# shellcheck disable=SC2317 # called by at_last
 alone() {
 	set -- "$(children "$1")"
 	[ "$(echo "$1" | wc -w)" = 1 ] && ! has_child "${1% }"

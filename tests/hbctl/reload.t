@@ -3,11 +3,8 @@
 #
 # reload.t - hbctl reload-module. Runs in the directory of hashbelt.ko. A program modprobe of the test's
 # own loads that.
-# shellcheck disable=SC2016,SC2317,SC2030,SC2031 # scripts of sh; functions that tap.sh calls; tasks
+# shellcheck disable=SC2016,SC2030,SC2031,SC2317 # scripts of other shells; tasks; functions that tap.sh calls
 set -u
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
 
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
@@ -104,7 +101,6 @@ opened 'the device is open again'
 like 'reload-module without a file runs modprobe' 0 \
 	"the new module is loaded, with $belts belts and 505 entries; *" '' reload
 unchanged 'belts and entries are the same after that'
-# shellcheck disable=SC2016 # for the shell
 like 'reload-module whose caller ignores SIGCHLD waits for modprobe' 0 \
 	"the new module is loaded, with $belts belts and 505 entries; *" '' \
 	sh -c 'trap "" CHLD; exec hbctl reload-module --directory "$0"' "$state"
@@ -319,8 +315,7 @@ is 'beside five reloads no program gets an error, and no get misses' 0 '' '' cat
 value 'beside five reloads no addition is lost' "$(($(cat done.root) + $(cat done.user)))" \
 	hbctl -b busy get count
 is 'beside five reloads no put --if-absent of a key that is there succeeds' 0 0 '' cat done.absent
-is 'beside five reloads each key is claimed once' 0 \
-	"$(hbctl -b busy keys | grep -c '^claim')" '' \
+is 'beside five reloads each key is claimed once' 0 "$(hbctl -b busy keys | grep -c '^claim')" '' \
 	echo $(($(cat done.claim) + $(cat done.rival)))
 is 'beside five reloads no token comes back that was removed' 0 0 '' \
 	sh -c 'hbctl -b busy keys | grep -c "^token" || :'

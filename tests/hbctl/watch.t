@@ -3,10 +3,8 @@
 #
 # watch.t - hbctl watch prints each put of its keys, and that an entry has gone, and takes no event
 # from other readers.
+# shellcheck disable=SC2046,SC2317 # words; functions that tap.sh calls
 set -u
-
-# shellcheck source=tests/hbctl/tap.sh
-. "$(dirname "$0")/tap.sh"
 
 # shellcheck source=tests/hbctl/belt.sh
 . "$(dirname "$0")/belt.sh"
@@ -29,7 +27,6 @@ sees() {
 	result "$1" "$(same)"
 }
 
-# shellcheck disable=SC2317 # called by at_last
 seen_all() {
 	cp "$temporary/seen" "$temporary/out" && normalize "$temporary/out" &&
 		cmp -s "$temporary/wanted" "$temporary/out"
@@ -103,7 +100,6 @@ ends 'watch of a belt that is destroyed exits with 3' 3 "belt 'gone' was destroy
 
 # More keys than one request can have
 belt many --policy updating
-# shellcheck disable=SC2046 # words
 begin 3 $(seq 1 40) --max 3 --interval 1d
 on put 40 x
 on put 16 y
