@@ -724,7 +724,7 @@ static int change_by_remove(struct hashbelt_belt *belt)
 
 static int change_by_expire(struct hashbelt_belt *belt)
 {
-	return expire(belt, key);
+	return hashbelt_expire(belt, &key, sizeof(key));
 }
 
 static const struct change changes[] = {
