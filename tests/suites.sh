@@ -24,7 +24,7 @@ examples=$(cd "$top" && echo tests/examples/*.t)	# tests of the programs of exam
 narrow=$(sed -n 's|^narrow := ||p' "$tests/Makefile")
 # Other suites of Debian whose kernels the module is tried on: the oldest that it builds for, those of stable and
 # unstable, and the newest that is released. NEWEST=experimental tries the next one.
-oldest=bullseye stable=trixie unstable=sid newest=${NEWEST:-trixie-backports}
+oldest=bullseye stable=trixie unstable=sid newest=newest
 image=''	# the kernel that guests boot; empty: the stock kernel
 
 # need PACKAGE... - install packages that a suite needs.
@@ -854,18 +854,18 @@ on_kernel() (
 suite_oldest_kernels() { on_kernel $oldest; }
 suite_stable_kernels() { on_kernel $stable; }
 suite_unstable_kernels() { on_kernel $unstable; }
-suite_newest_kernels() { on_kernel "$newest"; }
+suite_newest_kernels() { on_kernel $newest; }
 
 # The headers of each kernel at hand.
 suite_headers() {
-	for debian in $oldest bookworm $stable $unstable "$newest"; do
+	for debian in $oldest bookworm $stable $unstable $newest; do
 		one "headers/probes-$debian" "$tests/matrix/probes.t" "$debian"
 	done
 	for debian in $oldest bookworm $stable; do
 		one "headers/vendor-$debian" "$tests/matrix/vendor.t" "$debian"
 	done
 	# These lack nothing.
-	for debian in $unstable "$newest"; do
+	for debian in $unstable $newest; do
 		one "headers/vendor-$debian" "$tests/matrix/vendor.t" "$debian" 0
 	done
 }

@@ -20,6 +20,10 @@
 #	expiry	how long gets take before and while a million other entries expire
 #	expiry-busy	the same on two processors, each with a task that never pauses. Instructions of both
 #		processors count, so each takes two nanoseconds for one of its own
+#	expiry-lazy, expiry-full, expiry-rt, expiry-busy-lazy, expiry-busy-full, expiry-busy-rt	these of a belt
+#		and of memcached, on kernels that preempt tasks in other ways: the newest that is released, which
+#		lets a task that others should preempt go on until the next tick; the same with preempt=full;
+#		and Debian's with PREEMPT_RT
 #	native	time of a read from a window on this machine, without the module, beside other reads
 #		(window.c)
 #	trial, python-trial, native-trial, busy-trial	some of each, on few entries, for figures.t
@@ -78,13 +82,35 @@ progress() {
 	done
 }
 
+# use_kernel NAME - let the next guest boot another kernel, with a payload that has a module for it.
+use_kernel() {
+	module=$top/.cache/build/module-bench-$1
+	if [ "$1" = rt ]; then
+		image=$("$top/tests/vm/kernel.sh" image rt)
+		headers=$("$top/tests/vm/kernel.sh" headers rt)
+		"$top/tests/module.sh" "$headers" "$module" >&2
+	else
+		image=$("$top/tests/matrix/kernel.sh" newest image)
+		"$top/tests/matrix/kernel.sh" newest module "$module" >&2
+	fi
+	rm -rf "$work/payload"
+	cp -a "$payload" "$work/payload"
+	payload=$work/payload
+	strip -g -o "$payload/hashbelt.ko" "$module/hashbelt.ko"
+}
+
 # measure SCENARIO [OPTION]... - in a guest with these options, and with the payload that "make $target" has
-# built.
+# built. The name of a scenario may end with that of a kernel.
 measure() {
 	scenario=$1
 	shift
 	make -s -C "$top/tests" "$target" SERVERS="${SERVERS-}"
-	"$top/tests/vm/run.sh" --silence 1800 "$@" "$top/.cache/build/payload-$target" \
+	payload=$top/.cache/build/payload-$target image=''
+	case $scenario in
+	*-lazy | *-full | *-rt) use_kernel "${scenario##*-}" ;;
+	esac
+	case $scenario in *-full) set -- "$@" --append preempt=full ;; esac
+	"$top/tests/vm/run.sh" --silence 1800 ${image:+--image "$image"} "$@" "$payload" \
 		sh ./guest.sh "$scenario" >"$work/pipe" &
 	progress "$scenario" <"$work/pipe"
 	wait $!
@@ -111,9 +137,11 @@ for scenario; do
 	native) measure_here native 1000 10000 100000 1000000 ;;
 	native-trial) measure_here native-trial 1000 ;;
 	times | sizes) measure "$scenario" --memory 2048 ;;
-	expiry-busy | busy-trial) measure "$scenario" --count-instructions --cpus 2 --memory 2048 ;;
+	expiry-busy | expiry-busy-lazy | expiry-busy-full | expiry-busy-rt | busy-trial)
+		measure "$scenario" --count-instructions --cpus 2 --memory 2048
+		;;
 	belts | entries) measure "$scenario" --count-instructions --memory 4096 ;;
-	peers | buckets | serve | memory | expiry | trial)
+	peers | buckets | serve | memory | expiry | expiry-lazy | expiry-full | expiry-rt | trial)
 		measure "$scenario" --count-instructions --memory 2048
 		;;
 	*)

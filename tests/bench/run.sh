@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh [SCENARIO]... - measure scenarios of figures.sh: peers, times, sizes, serve, python, native, expiry, which
-# adds expiry-busy, or that alone, and without an argument the first three. Prints tables, and leaves the lines of
-# figures.sh in .cache/build/bench.json.
+# run.sh [SCENARIO]... - measure scenarios of figures.sh: peers, times, sizes, serve, python, native, one of expiry, or
+# expiry with all of these, and without an argument the first three. Prints tables, and leaves the lines of figures.sh
+# in .cache/build/bench.json.
 set -eu
 unset CDPATH
 
@@ -33,6 +33,9 @@ show() {
 		;;
 	expiry) table expiry "Microseconds of a get each millisecond, before and while a million other entries expire on one processor" ;;
 	expiry-busy) table expiry-busy "The same on two processors, each with a task that never pauses, in instructions of both" ;;
+	*-lazy) table "$1" "${1%-lazy} on the newest kernel, with lazy preemption" ;;
+	*-full) table "$1" "${1%-full} on the newest kernel, with full preemption" ;;
+	*-rt) table "$1" "${1%-rt} on a kernel with PREEMPT_RT" ;;
 	native) table native "Nanoseconds of a read on this machine, without the module: 64 in a row that were the median" ;;
 	python)
 		table python "Operations in Python, as multiples of an ioctl through ctypes that returns at once"
@@ -41,7 +44,14 @@ show() {
 }
 
 [ $# -gt 0 ] || set -- peers times sizes
-case " $* " in *" expiry "*) set -- "$@" expiry-busy ;; esac
+case " $* " in
+*" expiry "*)
+	set -- "$@" expiry-busy
+	for kernel in lazy full rt; do
+		set -- "$@" expiry-$kernel expiry-busy-$kernel
+	done
+	;;
+esac
 mkdir -p "${file%/*}"
 "$here/figures.sh" "$@" >"$file.new"
 mv "$file.new" "$file"

@@ -13,7 +13,7 @@
 #	clients			of the scenario serve, by the test of a client, and peer; and the bytes of a
 #				connection
 #	python			of the scenario python, by peer and operation, as multiples of the floor
-#	expiry, expiry-busy	of the scenario of that name, by peer and some of the percentiles
+#	expiry...		of the scenario of that name, by peer and some of the percentiles
 #	native			of the scenario native, by number of keys and contestant, in nanoseconds
 set -eu
 
@@ -105,7 +105,7 @@ python)
 	pick "$(of python cost) | select(.operation | IN(\"get\", \"get from window\", \"set\", \"get, 64 a call\",
 		\"get, 64 a call, same keys\")) | [.peer, .operation, (.ratio | $(in_places 2))]" | pivot ratio
 	;;
-expiry | expiry-busy)
+expiry*)
 	pick "$(of "$2" latency) | select(.percentile | IN(50, 99, 100)) | [.peer + \" \" + .phase, \"\(.percentile) %\",
 		(.ns / 1000 | $(in_places 1))]" | pivot "within, us"
 	;;

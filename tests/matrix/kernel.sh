@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# kernel.sh SUITE VERB - get the stock kernel of another suite of Debian: trixie, sid, trixie-backports,
-# experimental, or any other that the mirror has.
+# kernel.sh SUITE VERB - get the stock kernel of another suite of Debian: trixie, sid, experimental, or any
+# other that the mirror has; newest is the suite with the newest kernel that is released, or the one that NEWEST in
+# the environment names.
 #
 #   release            print its release, such as 6.12.107+deb13-amd64
 #   image              print the path of the image to boot
@@ -91,6 +92,7 @@ module() {
 }
 
 suite=${1-}
+[ "$suite" != newest ] || suite=${NEWEST:-trixie-backports}
 case ${2-}$# in
 prefer3 | complete3)
 	case $2 in

@@ -137,6 +137,11 @@ measure() {
 		occupy
 		compare "hashbelt memcached redis hbserve-redis" --entries 1000000 --expiry
 		;;
+	expiry-busy-*)
+		occupy
+		compare "hashbelt memcached" --entries 1000000 --expiry
+		;;
+	expiry-*) compare "hashbelt memcached" --entries 1000000 --expiry ;;
 	busy-trial)
 		occupy
 		compare hashbelt --entries 1000 --expiry
