@@ -131,8 +131,8 @@ entry() {
 	two="-DREADERS=2 -DWRITES=1 -DTICKS=2"
 	one="-DREADERS=1 -DWRITES=2 -DTICKS=3"
 	refreshed="-DREFRESHES $two"
-	late="if :: expired \& ~handled \& 1 -> handle(0) :: expired \& ~handled \& 2 -> handle(1)"
-	late="$late :: expired \& ~handled \& 4 -> handle(2) :: else fi"
+	late="atomic { if :: expired \& ~handled \& 1 -> handle(0) :: expired \& ~handled \& 2 -> handle(1)"
+	late="$late :: expired \& ~handled \& 4 -> handle(2) :: else fi }"
 	seal="$(inside seal)s/exchange(.*);/ok = 1;/"
 	# shellcheck disable=SC2086 # lists of flags, split on purpose
 	{
