@@ -72,8 +72,8 @@ case ${1-} in
 	guest=$(mktemp -d)
 	trap 'rm -rf "$guest"' EXIT
 	cp -r "$top/.cache/build/payload/." "$guest"
-	cp screens.sh "$guest"
-	"$top/tests/vm/run.sh" "$guest" sh ./screens.sh | tr -d '\r' >"$guest/printed"
+	cp screens.sh "$guest/tests/hbctl"
+	"$top/tests/vm/run.sh" "$guest" sh tests/hbctl/screens.sh | tr -d '\r' >"$guest/printed"
 	shown info "$guest/printed"
 	shown top "$guest/printed"
 	;;

@@ -2,8 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # screens.sh - print what hbctl info and hbctl top show of some belts, for the pictures in
-# README.md. Runs in the guest, beside hbctl and screen; make.sh reads what is printed.
+# README.md. Runs in the guest, beside screen.sh; make.sh reads what is printed.
 set -eu
+# shellcheck source=tests/hbctl/tap.sh
+. "${0%/*}/tap.sh"
+# shellcheck source=tests/hbctl/screen.sh
+. "${0%/*}/screen.sh"
+# This is no test.
+trap - EXIT
 export LC_ALL=C.UTF-8 TERM=vt100 COLUMNS=80 TERMINFO="$PWD/terminfo"
 
 # fill BELT COUNT - put so many entries into the belt.
