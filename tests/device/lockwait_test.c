@@ -5,6 +5,7 @@
  * The ends of a grant, the order of the waiters, and the tasks that wake: tests/kunit/lease_test.c.
  * Processes that are killed at each point: tests/stress/lockstress.c.
  */
+#include "compete.h"
 #include "lock.h"
 
 #define NAME	"waited for"
@@ -47,32 +48,16 @@ static void test_not_woken(void)
 	end_locks(belt, NAME);
 }
 
-/* Signals */
-
-static void test_signals(int flags, const char *how)
+static void ends_with(struct locker locker, int err, const char *what)
 {
-	int belt = named_locks(NAME);
-	struct lock_call lock_call = lock_call_of("bob");
-	struct locker first, second;
-
-	must_take(belt, KEY, "alice", 0);
-	lock_call.signal_flags = flags;
-	first = launch_asleep(lock_call);
-	second = wait_as("carol");
-	kill(first.caller.pid, SIGUSR1);
-	is_errno(answer_of(&first), EINTR, "%s ends the wait for a lock: EINTR", how);
-	unlock(belt, KEY, "alice");
-	is_errno(answer_of(&second), 0,
-		 "%s ends the first wait: the second waiter gets the lock",
-		 how);
-	ok(is_held_by(belt, KEY, "carol"),
-	   "%s ends the first wait: the second waiter holds the lock", how);
-	end_locker(&first);
-	end_locker(&second);
-	end_locks(belt, NAME);
+	is_errno(answer_of(&locker), err, "%s", what);
+	end_locker(&locker);
 }
 
-/* A wait ends at the belt time of the argument, and EINTR returns that belt time. */
+/*
+ * A wait ends at the belt time of the argument, and EINTR returns that belt time. The handler of
+ * the first signal has SA_RESTART, that of the last has not.
+ */
 static void test_until(void)
 {
 	int belt = named_locks(NAME);
@@ -82,10 +67,11 @@ static void test_until(void)
 
 	must_take(belt, KEY, "alice", 0);
 	lock_call.wait_ms = 1000;
+	lock_call.signal_flags = SA_RESTART;
 	locker = launch_asleep(lock_call);
 	advance(belt, 400);
 	kill(locker.caller.pid, SIGUSR1);
-	is_errno(answer_of(&locker), EINTR, "a signal ends a wait of 1000 ms");
+	is_errno(answer_of(&locker), EINTR, "a signal with SA_RESTART ends a wait of 1000 ms");
 	lock_call.wait_ms = locker.call->wait_ms;
 	ok(lock_call.wait_ms == (HASHBELT_WAIT_UNTIL | (start + 1000 * 1000000ULL)),
 	   "a wait that a signal ends returns the belt time when it would have ended");
@@ -94,22 +80,15 @@ static void test_until(void)
 	advance(belt, 599);
 	ok(still_waits(&locker), "a wait until a belt time goes on until 1 ms before that time");
 	advance(belt, 1);
-	is_errno(answer_of(&locker), ETIMEDOUT,
-		 "a wait until a belt time returns ETIMEDOUT at that time");
-	end_locker(&locker);
+	ends_with(locker, ETIMEDOUT, "a wait until a belt time returns ETIMEDOUT at that time");
 	locker = launch(lock_call);
-	is_errno(answer_of(&locker), ETIMEDOUT,
-		 "a wait until a belt time that has passed returns ETIMEDOUT");
-	end_locker(&locker);
+	ends_with(locker, ETIMEDOUT, "a wait until a belt time that has passed returns ETIMEDOUT");
 	unlock(belt, KEY, "alice");
 	locker = launch(lock_call);
-	is_errno(answer_of(&locker), 0,
-		 "a wait until a belt time that has passed takes a lock that is free");
-	end_locker(&locker);
+	ends_with(locker, 0, "a wait until a belt time that has passed takes a lock that is free");
 	unlock(belt, KEY, "bob");
 	must_take(belt, KEY, "alice", 0);
-	lock_call.wait_ms = FOR_EVER;
-	locker = launch_asleep(lock_call);
+	locker = wait_as("bob");
 	kill(locker.caller.pid, SIGUSR1);
 	ok(answer_of(&locker) == -EINTR && locker.call->wait_ms == FOR_EVER,
 	   "a wait without an end that a signal ends returns that it has none");
@@ -149,16 +128,14 @@ static void test_time_while_stopped(void)
 	ok(still_waits(&locker),
 	   "a waiter that was stopped twice waits until 1 ms before its wait time ends");
 	advance(belt, 1);
-	is_errno(answer_of(&locker), ETIMEDOUT,
-		 "the time for which a waiter was stopped counts towards its wait time");
-	end_locker(&locker);
+	ends_with(locker, ETIMEDOUT,
+		  "the time for which a waiter was stopped counts towards its wait time");
 	start = info_of(belt).now_ns;
 	locker = wait_stopped(belt, 5000);
-	is_errno(answer_of(&locker), ETIMEDOUT,
-		 "a waiter that was stopped beyond its wait time returns ETIMEDOUT");
+	ends_with(locker, ETIMEDOUT,
+		  "a waiter that was stopped beyond its wait time returns ETIMEDOUT");
 	is_int(info_of(belt).now_ns - start, 5400 * 1000000LL,
 	       "a waiter that was stopped beyond its wait time returns as it continues");
-	end_locker(&locker);
 	end_locks(belt, NAME);
 }
 
@@ -177,9 +154,8 @@ static void test_stopped(void)
 	lock_call.read_only = true;
 	locker = launch_asleep(lock_call);
 	stop_and_continue(locker.caller.pid);
-	is_errno(answer_of(&locker), EINTR,
-		 "a waiter that was stopped and has no room for the time left returns EINTR");
-	end_locker(&locker);
+	ends_with(locker, EINTR,
+		  "a waiter that was stopped and has no room for the time left returns EINTR");
 	locker = wait_as("carol");
 	stop_and_continue(locker.caller.pid);
 	unlock(belt, KEY, "alice");
@@ -189,79 +165,56 @@ static void test_stopped(void)
 	end_locks(belt, NAME);
 }
 
-/* FIFO order */
+/* The lock goes through a line of sleeping waiters while another thread asks for its holder. */
 
-/**
- * struct query - memory that a process that asks for the holder shares with the test
- * @held:	the lock is held, or handed over
- * @end:	tells the process to end
- * @calls:	number of calls that have returned
- * @gaps:	number of calls that found no holder while the lock was held
- */
-struct query {
-	bool held;
-	bool end;
-	unsigned int calls;
-	unsigned int gaps;
-};
+static int line;		/* descriptor of the belt */
+static bool is_held;		/* the lock is held, or handed over; atomic */
 
-static struct query *query;
-
-static int ask_for_holder(void *arg)
+static void *ask_for_holder(void *arg)
 {
-	int belt = *(int *)arg;
 	bool held;
 
-	while (!__atomic_load_n(&query->end, __ATOMIC_ACQUIRE)) {
-		held = __atomic_load_n(&query->held, __ATOMIC_ACQUIRE);
-		query->gaps += is_free(belt, KEY) && held;
-		__atomic_add_fetch(&query->calls, 1, __ATOMIC_RELEASE);
+	for (; going(); count(&turns)) {
+		held = __atomic_load_n(&is_held, __ATOMIC_ACQUIRE);
+		expect(!is_free(line, KEY) || !held);
 	}
-	return 0;
+	return arg;
 }
 
-static void end_queries(void)
+static void hand_over(void)
 {
-	unsigned int calls;
-
-	__atomic_store_n(&query->held, false, __ATOMIC_RELEASE);
-	calls = __atomic_load_n(&query->calls, __ATOMIC_ACQUIRE);
-	/* The call that is under way may have begun before that. */
-	while (__atomic_load_n(&query->calls, __ATOMIC_ACQUIRE) - calls < 2)
-		sched_yield();
-}
-
-/* The lock goes through a line of sleeping waiters while another process asks for its holder. */
-static void test_holder_in_hand_over(void)
-{
-	int belt = named_locks(NAME);
 	char owners[LINE + 1][8];
 	struct locker lockers[LINE];
 	unsigned int round, i;
-	pid_t asker;
 
-	query = shared_memory(sizeof(*query));
-	asker = start(ask_for_holder, &belt);
 	for (i = 0; i <= LINE; i++)
 		snprintf(owners[i], sizeof(owners[i]), "%u", i);
 	for (round = 0; round < LINES; round++) {
-		must_take(belt, KEY, owners[0], 0);
-		__atomic_store_n(&query->held, true, __ATOMIC_RELEASE);
+		must_take(line, KEY, owners[0], 0);
+		__atomic_store_n(&is_held, true, __ATOMIC_RELEASE);
 		for (i = 0; i < LINE; i++)
 			lockers[i] = wait_as(owners[i + 1]);
 		for (i = 0; i < LINE; i++)
-			if (unlock(belt, KEY, owners[i]))
+			if (unlock(line, KEY, owners[i]))
 				bail_out("%s does not have the lock", owners[i]);
-		end_queries();
-		unlock(belt, KEY, owners[LINE]);
+		__atomic_store_n(&is_held, false, __ATOMIC_SEQ_CST);
+		/* The call that is under way may have begun before that. */
+		i = __atomic_load_n(&turns, __ATOMIC_SEQ_CST) + 2;
+		while (early(i))
+			sched_yield();
+		unlock(line, KEY, owners[LINE]);
 		for (i = 0; i < LINE; i++)
 			end_locker(&lockers[i]);
 	}
-	__atomic_store_n(&query->end, true, __ATOMIC_RELEASE);
-	finish(asker);
-	note("%u calls", query->calls);
-	is_int(query->gaps, 0, "holder finds an owner whenever the lock is handed over");
-	end_locks(belt, NAME);
+	note("%u calls", turns);
+}
+
+static void test_holder_in_hand_over(void)
+{
+	line = named_locks(NAME);
+	compete(ask_for_holder, 1, hand_over);
+	is_int(bad, 0, "holder finds an owner whenever the lock is handed over");
+	end_locks(line, NAME);
 }
 
 /*
@@ -300,8 +253,6 @@ static void test_signal_meanwhile(void)
 int main(void)
 {
 	test_not_woken();
-	test_signals(0, "a signal");
-	test_signals(SA_RESTART, "a signal with SA_RESTART");
 	test_until();
 	test_time_while_stopped();
 	test_stopped();

@@ -7,12 +7,10 @@
  * ended with its descriptor. Waits in read(2): wait_test. All orders of the steps:
  * tests/models/request.pml.
  */
-#include <pthread.h>
-
+#include "compete.h"
 #include "request.h"
 
 #define NAME	"asked"
-#define NONE	((struct hashbelt_settings){})
 
 /* Polling */
 
@@ -24,14 +22,11 @@ static void test_poll(void)
 	must_ask(fd, 1, "key");
 	must_ask(other, 1, "other");
 	put_and_expire(belt, "entry", "value");
-	is_int(poll_now(fd), 0, "poll returns no event while a request waits");
-	is_int(poll_now(belt), POLLIN,
-	       "poll of a descriptor that watches entries returns POLLIN for an entry's event");
+	ok(!poll_now(fd) && poll_now(belt) == POLLIN,
+	   "poll returns an entry's event to the descriptor that watches entries alone");
 	put_text(belt, "key", "value", 0);
-	is_int(poll_now(fd), POLLIN, "poll returns POLLIN for a completed request");
-	is_int(poll_now(fd), POLLIN, "a second poll returns POLLIN for a request that is not read");
-	is_int(poll_now(other), 0,
-	       "poll of a descriptor returns no event for another descriptor's request");
+	ok(poll_now(fd) == POLLIN && poll_now(fd) == POLLIN && !poll_now(other),
+	   "poll returns a completed request, until it is read, to its descriptor alone");
 	watch(fd, 0);
 	discard_events(belt);
 	is_int(poll_now(fd), 0,
@@ -60,13 +55,7 @@ static void test_poll(void)
 #define STEP		20	/* requests between two barriers */
 
 static pthread_barrier_t barrier;
-static unsigned int bad;		/* unexpected results; atomic */
 static int shared_fd;
-
-static void count(unsigned int *counter)
-{
-	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
-}
 
 /* Each thread does one of these to each request; the puts and complete use a key of their own. */
 enum action { PUT, PUT_TOO, COMPLETE, CANCEL, ADVANCE, ACTIONS };
@@ -103,15 +92,12 @@ static void interfere(enum action action, unsigned int id)
 		return;
 	case COMPLETE:
 		err = complete(shared_fd, key);
-		if (err < 0 || err > 1)
-			count(&bad);
-		else
-			outcomes[id].completed = err;
+		expect(err == 0 || err == 1);
+		outcomes[id].completed = err;
 		return;
 	case CANCEL:
 		err = cancel(shared_fd, id);
-		if (err && err != -ENOENT)
-			count(&bad);
+		expect(!err || err == -ENOENT);
 		outcomes[id].cancelled = !err;
 		return;
 	default:
@@ -173,15 +159,19 @@ static bool is_due(const struct completion *completion)
 static void hear_all(void)
 {
 	struct completion completion;
+	bool due, waits;
 
-	while (!(completion = read_completion(shared_fd)).err) {
-		if (completion.id >= REQUESTS || !is_due(&completion)) {
-			count(&bad);
-			continue;
+	do {
+		waits = waiting(shared_fd);
+		while (!(completion = read_completion(shared_fd)).err) {
+			due = completion.id < REQUESTS && is_due(&completion);
+			expect(due);
+			if (!due)
+				continue;
+			outcomes[completion.id].events++;
+			outcomes[completion.id].cause = completion.cause;
 		}
-		outcomes[completion.id].events++;
-		outcomes[completion.id].cause = completion.cause;
-	}
+	} while (waits);
 }
 
 /*
@@ -204,23 +194,14 @@ static unsigned int count_wrong_outcomes(unsigned int *causes)
 
 static void test_first(bool timeouts, const char *what)
 {
-	unsigned int causes[HASHBELT_BY_PRESSURE + 1] = {}, i;
-	pthread_t threads[ACTIONS];
+	unsigned int causes[HASHBELT_BY_PRESSURE + 1] = {};
 
 	shared_fd = asking_belt((struct hashbelt_settings){
 		.ttl_ms = 1000, .buckets = 1001, .max_entries = timeouts ? 0 : 1000000 });
 	memset(outcomes, 0, sizeof(outcomes));
-	bad = 0;
 	ask_all(timeouts);
 	pthread_barrier_init(&barrier, NULL, ACTIONS);
-	for (i = 0; i < ACTIONS; i++)
-		if (pthread_create(&threads[i], NULL, interfere_with_all,
-				   (void *)(uintptr_t)i))
-			bail_out("no thread");
-	while (waiting(shared_fd))
-		hear_all();
-	for (i = 0; i < ACTIONS; i++)
-		pthread_join(threads[i], NULL);
+	compete(interfere_with_all, ACTIONS, hear_all);
 	hear_all();
 	is_int(count_wrong_outcomes(causes) + bad, 0,
 	       "%s: each request is told or cancelled once, for its first cause", what);
@@ -237,119 +218,94 @@ static void test_first(bool timeouts, const char *what)
 
 /* Descriptors that are opened and closed */
 
-static unsigned int reads;		/* descriptors that were opened; atomic */
-static bool over;
-
-static bool going(void)
-{
-	return !__atomic_load_n(&over, __ATOMIC_RELAXED);
-}
-
 static const char *const common[] = { "a", "b", "c", "d" };
 
 /* Asks for keys, and ends the requests: by a close, or by binding to another belt. */
-static void *come_and_go(void *arg)
+static void come_and_go(bool rebind)
 {
 	struct hashbelt_settings create = { .ttl_ms = 10 };
+	int fd = open_device(O_RDWR | O_NONBLOCK), err = open_belt(fd, NAME);
 	unsigned int i;
-	int fd, err;
 
-	while (going()) {
-		fd = open_device(O_RDWR | O_NONBLOCK);
-		err = open_belt(fd, NAME);
-		for (i = 0; i < 20 && !err; i++)
-			err = ask_keys(fd, i, 1 + i % 3, common + i % 4, 4 - i % 4);
-		if (err && err != -ENOENT && err != -EIDRM)
-			count(&bad);
-		if (i % 2 == (uintptr_t)arg % 2)
-			must(fd, HASHBELT_IOC_CREATE, &create);
-		close(fd);
-		count(&reads);
-	}
-	return NULL;
+	for (i = 0; i < 20 && !err; i++)
+		err = ask_keys(fd, i, 1 + i % 3, common + i % 4, 4 - i % 4);
+	expect(!err || err == -ENOENT || err == -EIDRM);
+	if (i % 2 == rebind)
+		must(fd, HASHBELT_IOC_CREATE, &create);
+	close(fd);
+	count(&turns);
 }
 
-static void *complete_all(void *arg)
+static void complete_all(int fd)
 {
-	int fd = open_device(O_RDWR), err;
+	int err = open_belt(fd, NAME);
 	struct hashbelt_item item;
 	__u64 ms = 1;
 	unsigned int i;
 
-	while (going()) {
-		err = open_belt(fd, NAME);
-		for (i = 0; i < 200 && !err; i++) {
-			item = text_item(common[i % 4], "value");
-			item.ttl_ms = 1;
-			err = call(fd, HASHBELT_IOC_PUT, &item);
-			if (!err && i % 7 == 0)
-				err = complete(fd, common[i % 3]);
-			if (err >= 0 && i % 50 == 0)
-				err = call(fd, HASHBELT_IOC_ADVANCE, &ms);
-			if (err >= 0 && i % 90 == 0)
-				err = call(fd, HASHBELT_IOC_CLEAR, NULL);
-			err = err > 0 ? 0 : err;
-		}
-		if (err && err != -ENOENT && err != -EIDRM)
-			count(&bad);
+	for (i = 0; i < 200 && err >= 0; i++) {
+		item = text_item(common[i % 4], "value");
+		item.ttl_ms = 1;
+		err = call(fd, HASHBELT_IOC_PUT, &item);
+		if (!err && i % 7 == 0)
+			err = complete(fd, common[i % 3]);
+		if (err >= 0 && i % 50 == 0)
+			err = call(fd, HASHBELT_IOC_ADVANCE, &ms);
+		if (err >= 0 && i % 90 == 0)
+			err = call(fd, HASHBELT_IOC_CLEAR, NULL);
 	}
+	expect(err >= 0 || err == -ENOENT || err == -EIDRM);
+}
+
+static void *come_or_complete(void *number)
+{
+	uintptr_t n = (uintptr_t)number;
+	int fd = open_device(O_RDWR);
+
+	while (going())
+		if (n < 2)
+			come_and_go(n);
+		else
+			complete_all(fd);
 	close(fd);
-	return arg;
+	return NULL;
 }
 
-static bool are_enough(void *arg)
+static void destroy_often(void)
 {
-	return __atomic_load_n(&reads, __ATOMIC_RELAXED) >= *(unsigned int *)arg;
-}
-
-static void come_and_go_for(unsigned int times)
-{
-	unsigned int i, want;
-	pthread_t threads[4];
+	unsigned int times = scaled(2000), want;
 	int fd;
 
-	over = false;
-	bad = 0;
-	reads = 0;
-	for (i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, i < 2 ? come_and_go : complete_all,
-			       (void *)(uintptr_t)i);
 	for (want = 0; want < times; want += times / 20) {
-		at_last(are_enough, &want);
+		while (early(want))
+			usleep(1000);
 		fd = open_named(NAME);
 		destroy_belt(fd, NAME);
 		if (create_belt(fd, NAME, 0600))
 			bail_out("create");
 		close(fd);
 	}
-	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
-	for (i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
 }
 
 static void test_coming(void)
 {
-	__u64 before = get_parameter("used_bytes");
 	int belt = named_belt(NAME, 0);
 
-	come_and_go_for(scaled(2000));
+	compete(come_or_complete, 4, destroy_often);
 	is_int(bad, 0,
 	       "calls beside closing descriptors and destroyed belts fail with EIDRM or ENOENT only");
 	close(belt);
 	belt = open_named(NAME);
-	is_int(waiting(belt), 0, "no request waits after all descriptors were closed");
-	is_int(complete(belt, "a"), 0,
-	       "complete of a key completes none after all descriptors were closed");
+	ok(!waiting(belt) && !complete(belt, "a"),
+	   "no request waits after all descriptors were closed");
 	destroy_belt(belt, NAME);
 	close(belt);
-	ok(used_at_last(before),
-	   "used_bytes is what it was before descriptors were opened and closed");
 }
 
 /* The completion at which a reader is stuck in a page fault goes to another reader. */
 static void test_stuck(void)
 {
-	int belt = asking_belt(NONE);
+	int belt = asking_belt((struct hashbelt_settings){});
 	struct waiter waiter;
 	pid_t child;
 
@@ -374,7 +330,6 @@ int main(void)
 	test_first(true, "threads and timeouts");
 	test_stuck();
 	test_coming();
-	ok(used_at_last(before),
-	   "used_bytes of the module is what it was when all readers have ended");
+	ok(used_at_last(before), "used_bytes returns to what it was before the test");
 	return done_testing();
 }
