@@ -12,21 +12,16 @@
 
 /* read(2) */
 
-static void test_no_wait(void)
+static void test_queued(void)
 {
 	int belt = reporting_belt(HASHBELT_NOTIFY, 0);
 	unsigned char buffer[256];
 
-	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
-		 "with O_NONBLOCK read of an empty queue returns EAGAIN");
 	put_text(belt, "key", "value", 0);
 	is_errno(read_into(belt, buffer, sizeof(buffer)), EAGAIN,
 		 "with O_NONBLOCK read returns EAGAIN before an entry expires");
 	on_key(belt, HASHBELT_IOC_EXPIRE, "key");
-	ok(read_into(belt, buffer, sizeof(buffer)) > 0,
-	   "with O_NONBLOCK read returns a queued event");
 	set_blocking(belt, true);
-	put_and_expire(belt, "key", "value");
 	ok(read_into(belt, buffer, sizeof(buffer)) > 0,
 	   "a blocking read returns a queued event at once");
 	close(belt);
@@ -40,13 +35,11 @@ static void test_wakers(void)
 
 	waiter = start_waiter(belt, 0);
 	put_and_expire(belt, "key", "value");
-	is_int(waiter_result(&waiter), size,
-	       "an expire call wakes a reader that waits");
+	is_int(waiter_result(&waiter), size, "an expire call wakes a reader that waits");
 	put_text(belt, "key", "value", 1);
 	waiter = start_waiter(belt, 0);
 	must(belt, HASHBELT_IOC_RESUME, NULL);
-	is_int(waiter_result(&waiter), size,
-	       "an expiry by belt time wakes a reader that waits");
+	is_int(waiter_result(&waiter), size, "an expiry by belt time wakes a reader that waits");
 	close(belt);
 }
 
@@ -82,106 +75,37 @@ static void test_enders(void)
 	close(other);
 }
 
-/* A descriptor is bound to another belt while a reader waits on it. */
-static void test_rebound(void)
-{
-	int belt = named_belt("left", 0), other = named_belt("taken", 0);
-	struct waiter waiter = start_waiter(belt, 0);
-	int result;
+/* Descriptors that are bound to another belt during a wait */
 
-	if (open_belt(belt, "taken"))
-		bail_out("open");
-	put_and_expire(other, "key", "value");
-	if (open_belt(other, "left"))
-		bail_out("open");
-	put_and_expire(other, "left", "value");
-	result = waiter_result(&waiter);
-	ok(result == (int)event_size(4, 5) || result == (int)event_size(3, 5) ||
-	   result == -EIDRM,
-	   "a read that waits ends when its descriptor is bound to another belt");
-	note("the read returned %d", result);
+static void bind_to(int fd, const char *name)
+{
+	if (open_belt(fd, name))
+		bail_out("open of %s", name);
+}
+
+static void end_both(int belt, int other)
+{
 	destroy_belt(belt, "left");
 	destroy_belt(belt, "taken");
 	close(belt);
 	close(other);
 }
 
-/* poll(2) */
-
-static void test_poll(void)
+static void test_rebound(void)
 {
-	int belt = named_belt("polled", 0), other = open_named("polled");
-	int ended = POLLERR | POLLHUP;
-	pid_t child;
+	int belt = named_belt("left", 0), other = named_belt("taken", 0);
+	struct waiter waiter = start_waiter(belt, 0);
+	int result;
 
-	is_int(poll_now(belt), 0, "poll reports nothing on an empty queue");
+	bind_to(belt, "taken");
 	put_and_expire(other, "key", "value");
-	is_int(poll_now(belt), POLLIN, "poll reports POLLIN when an event is queued");
-	is_int(poll_now(belt), POLLIN, "poll reports POLLIN again while the event is queued");
-	is_int(poll_now(other), POLLIN, "poll reports POLLIN on each descriptor of the belt");
-	discard_events(other);
-	is_int(poll_now(belt), 0,
-	       "poll reports nothing once another descriptor has read the event");
-	child = start(poll_for_good, &belt);
-	await_sleep(child, CALL_POLL);
-	put_and_expire(other, "key", "value");
-	is_int(finish(child), POLLIN, "an event wakes a waiter in poll");
-	discard_events(other);
-	child = start(poll_for_good, &belt);
-	await_sleep(child, CALL_POLL);
-	destroy_belt(other, "polled");
-	ok(finish(child) & ended,
-	   "destroying the belt wakes a waiter in poll with POLLERR or POLLHUP");
-	ok(poll_now(belt) & ended, "poll on a destroyed belt reports POLLERR or POLLHUP");
-	close(belt);
-	close(other);
-}
-
-/* epoll(7) */
-
-static void test_epoll(void)
-{
-	int belt = named_belt("epolled", 0), other = open_named("epolled");
-	int level = new_epoll(belt, EPOLLIN), edge = new_epoll(belt, EPOLLIN | EPOLLET);
-	int once = new_epoll(belt, EPOLLIN | EPOLLONESHOT), ended = EPOLLERR | EPOLLHUP;
-	unsigned char small[80];
-
-	ok(!epoll_now(level) && !epoll_now(edge),
-	   "epoll reports nothing on an empty queue, by level or by edge");
-	queue_events(other, 1);
-	ok(epoll_at_last(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
-	   "level-triggered epoll reports EPOLLIN as long as an event is queued");
-	/*
-	 * Once, because no event was read before. A read that leaves events wakes pollers, too, and
-	 * if they wake late, that is one more report for the next event.
-	 */
-	is_int(epoll_at_last(edge), EPOLLIN, "edge-triggered epoll reports a queued event");
-	is_int(epoll_now(edge), 0, "edge-triggered epoll reports a queued event once");
-	ok(epoll_at_last(once) == EPOLLIN && !epoll_now(once),
-	   "EPOLLONESHOT reports EPOLLIN once for a queued event");
-	queue_events(other, 1);
-	is_int(epoll_at_last(edge), EPOLLIN,
-	       "edge-triggered epoll reports a second event before the first was read");
-	ok(read_into(other, small, sizeof(small)) > 0 && epoll_now(level) == EPOLLIN &&
-	   epoll_at_last(edge) == EPOLLIN,
-	   "epoll reports EPOLLIN when one of two events was read, by level and by edge");
-	discard_events(other);
-	is_int(epoll_now(level), 0,
-	       "level-triggered epoll reports nothing when all events were read");
-	put_and_expire(other, "key", "value");
-	is_int(epoll_at_last(edge), EPOLLIN, "edge-triggered epoll reports a new event");
-	put_and_expire(other, "key", "value");
-	is_int(epoll_at_last(edge), EPOLLIN,
-	       "edge-triggered epoll reports a new event while another one is queued");
-	ok(!epoll_now(once), "EPOLLONESHOT reports no event after the first");
-	destroy_belt(other, "epolled");
-	ok(epoll_at_last(level) & ended && epoll_at_last(edge) & ended,
-	   "epoll reports the end of the belt by level and by edge");
-	close(level);
-	close(edge);
-	close(once);
-	close(belt);
-	close(other);
+	bind_to(other, "left");
+	put_and_expire(other, "left", "value");
+	result = waiter_result(&waiter);
+	ok(result == (int)event_size(4, 5) || result == (int)event_size(3, 5) || result == -EIDRM,
+	   "a read that waits ends when its descriptor is bound to another belt");
+	note("the read returned %d", result);
+	end_both(belt, other);
 }
 
 static int epoll_for_good(void *arg)
@@ -199,19 +123,59 @@ static void test_epoll_rebound(__u32 flags, const char *how)
 	pid_t child = start(epoll_for_good, &epoll);
 
 	await_sleep(child, CALL_EPOLL_WAIT);
-	if (open_belt(belt, "taken"))
-		bail_out("open");
+	bind_to(belt, "taken");
 	put_and_expire(other, "key", "value");
 	is_int(finish(child), EPOLLIN,
 	       "epoll %s reports an event of the belt bound during the wait", how);
 	discard_events(other);
-	if (open_belt(other, "left"))
-		bail_out("open");
+	bind_to(other, "left");
 	put_and_expire(other, "key", "value");
 	is_int(epoll_now(epoll), 0, "epoll %s reports no event of the belt bound before", how);
-	destroy_belt(belt, "left");
-	destroy_belt(belt, "taken");
 	close(epoll);
+	end_both(belt, other);
+}
+
+/* poll(2), and epoll(7) by level, by edge and once. Tasks that wait in them: poll_test. */
+static void test_poll(void)
+{
+	int belt = named_belt("polled", 0), other = open_named("polled");
+	int level = new_epoll(belt, EPOLLIN), edge = new_epoll(belt, EPOLLIN | EPOLLET);
+	int once = new_epoll(belt, EPOLLIN | EPOLLONESHOT), ended = EPOLLERR | EPOLLHUP;
+	unsigned char small[80];
+
+	ok(!poll_now(belt) && !epoll_now(level) && !epoll_now(edge),
+	   "no poll reports anything on an empty queue");
+	queue_events(other, 1);
+	ok(epoll_at_last(level) == EPOLLIN && epoll_now(level) == EPOLLIN,
+	   "level-triggered epoll reports EPOLLIN as long as an event is queued");
+	/*
+	 * Once, because no event was read before. A read that leaves events wakes pollers, too, and
+	 * if they wake late, that is one more report for the next event.
+	 */
+	is_int(epoll_at_last(edge), EPOLLIN, "edge-triggered epoll reports a queued event");
+	is_int(epoll_now(edge), 0, "edge-triggered epoll reports a queued event once");
+	ok(epoll_at_last(once) == EPOLLIN && !epoll_now(once),
+	   "EPOLLONESHOT reports EPOLLIN once for a queued event");
+	ok(poll_now(belt) == POLLIN && poll_now(belt) == POLLIN && poll_now(other) == POLLIN,
+	   "poll reports POLLIN on each descriptor of the belt as long as an event is queued");
+	queue_events(other, 1);
+	is_int(epoll_at_last(edge), EPOLLIN,
+	       "edge-triggered epoll reports a second event before the first was read");
+	ok(read_into(other, small, sizeof(small)) > 0 && epoll_now(level) == EPOLLIN &&
+	   epoll_at_last(edge) == EPOLLIN,
+	   "epoll reports EPOLLIN when one of two events was read, by level and by edge");
+	discard_events(other);
+	ok(!epoll_now(level) && !poll_now(belt),
+	   "no poll by level reports anything when another descriptor has read all events");
+	put_and_expire(other, "key", "value");
+	is_int(epoll_at_last(edge), EPOLLIN, "edge-triggered epoll reports a new event");
+	ok(!epoll_now(once), "EPOLLONESHOT reports no event after the first");
+	destroy_belt(other, "polled");
+	ok(epoll_at_last(level) & ended && epoll_at_last(edge) & ended && poll_now(belt) & ended,
+	   "each poll reports the end of the belt");
+	close(level);
+	close(edge);
+	close(once);
 	close(belt);
 	close(other);
 }
@@ -268,8 +232,6 @@ static void test_stuck(__u32 flags, const char *mode)
 	       "%s: no event is in flight while %u readers are stuck in page faults", mode, STUCK);
 	is_int(info_of(belt).queued, STUCK,
 	       "%s: all events are queued while %u readers are stuck in page faults", mode, STUCK);
-	note("%s: %u stuck readers hold %llu of %u events", mode, STUCK,
-	     STUCK - info_of(belt).queued, STUCK);
 	waiter = launch_waiter(belt, 0);
 	is_int(waiter_result(&waiter), STUCK * event_size(3, 5),
 	       "%s: another reader gets all events while %u are stuck in page faults", mode, STUCK);
@@ -311,15 +273,14 @@ int main(void)
 {
 	__u64 before = get_parameter("used_bytes");
 
-	test_no_wait();
+	test_queued();
 	test_wakers();
 	test_enders();
 	test_rebound();
-	test_poll();
-	test_epoll();
 	test_epoll_rebound(0, "by level");
 	test_epoll_rebound(EPOLLET, "by edge");
 	test_epoll_rebound(EPOLLEXCLUSIVE, "exclusively");
+	test_poll();
 	test_returned();
 	test_stuck(0, "without acknowledging");
 	test_stuck(HASHBELT_WATCH_ACK, "acknowledging");
