@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bench_test - the model of hbctl bench: percentiles, and how often each key is drawn. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../device/tap.h"
 #include "bench.h"
 
 #define DRAWS	100000
 
-static struct spans spans;
-
-static void reset(void)
-{
-	memset(&spans, 0, sizeof(spans));
-}
+static struct spans spans, more;
 
 /* A time alone in the histogram is found again, at most 1/64 too large, and never too small. */
 static void test_slots(void)
@@ -25,7 +16,7 @@ static void test_slots(void)
 
 	for (i = 0; i < 64; i++) {
 		for (ns = 1ULL << i; ns < (1ULL << i) + 3; ns++) {
-			reset();
+			memset(&spans, 0, sizeof(spans));
 			spans_add(&spans, ns);
 			spans_add(&spans, ~0ULL);
 			found = spans_percentile(&spans, 50);
@@ -38,20 +29,18 @@ static void test_slots(void)
 
 static void test_percentiles(void)
 {
-	struct spans *more = calloc(1, sizeof(*more));
 	__u64 i;
 
-	reset();
+	memset(&spans, 0, sizeof(spans));
 	for (i = 1; i <= 1000; i++)
-		spans_add(i % 2 ? &spans : more, i);
-	spans_join(&spans, more);
+		spans_add(i % 2 ? &spans : &more, i);
+	spans_join(&spans, &more);
 	is_int(spans.count, 1000, "the calls of two threads are counted together");
 	is_int(spans_percentile(&spans, 5), 50, "5 percent of 1 to 1000 ns are at most 50");
 	ok(spans_percentile(&spans, 50) >= 500 && spans_percentile(&spans, 50) < 508,
 	   "half of 1 to 1000 ns are at most 500 to 507");
 	ok(spans_percentile(&spans, 99.9) >= 999, "99.9 percent of 1 to 1000 ns are at most 999");
 	is_int(spans_percentile(&spans, 100), 1000, "all of 1 to 1000 ns are at most 1000");
-	free(more);
 }
 
 /* Draws, and counts how often each of ten keys comes. */

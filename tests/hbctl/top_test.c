@@ -46,18 +46,19 @@ static void anew(void)
 	now.count = 0;
 }
 
-/* Adds a belt to both samples, @seconds apart; returns the newer one. */
-static struct top_sample *seen_belt(const char *name, __u64 id, double seconds)
+/* Adds the belt "a" to both samples, @seconds apart; returns the newer one. */
+static struct top_sample *seen_belt(double seconds)
 {
 	struct top_sample *sample;
 
-	belt(&before, name, id);
-	sample = belt(&now, name, id);
+	anew();
+	belt(&before, "a", 1);
+	sample = belt(&now, "a", 1);
 	sample->when_ns += seconds * SECOND;
 	return sample;
 }
 
-/* A counter of the first belt in both samples. */
+/* A counter of the belt in both samples. */
 static void count(unsigned int counter, __u64 then, __u64 later)
 {
 	before.belts[0].counters[counter] = then;
@@ -68,8 +69,7 @@ static void test_rates(void)
 {
 	double *values = rows[0].values;
 
-	anew();
-	seen_belt("a", 1, 2.5);
+	seen_belt(2.5);
 	count(HASHBELT_STAT_HITS, 1000, 1030);
 	count(HASHBELT_STAT_MISSES, 0, 10);
 	count(HASHBELT_STAT_MISSES_EXPIRED, 0, 4);
@@ -79,13 +79,11 @@ static void test_rates(void)
 	count(HASHBELT_STAT_EVICTED, 0, 15);
 	count(HASHBELT_STAT_PRESSURE, 0, 5);
 	top_rows(rows, &now, &before);
-	is_near(values[TOP_GETS], 16,
-		"gets a second are hits and misses by the time between two samples");
+	is_near(values[TOP_GETS], 16, "gets a second: hits and misses by the time between samples");
 	is_near(values[TOP_HITS], 75, "hits are a percentage of these gets");
 	is_near(values[TOP_PUTS], 2, "puts a second are new and replacing puts");
 	is_near(values[TOP_EXPIRED], 0.4, "expired entries a second");
-	is_near(values[TOP_EVICTED], 8,
-		"evicted entries a second, by limits and by memory pressure");
+	is_near(values[TOP_EVICTED], 8, "evicted entries a second, by limits and memory pressure");
 	top_rows(rows, &now, &now);
 	is_near(values[TOP_GETS], -1, "gets a second are unknown without time between two samples");
 	is_near(values[TOP_HITS], -1, "hits are unknown without gets");
@@ -124,11 +122,9 @@ static void is_row(double limit, double state, const char *what)
 
 static void test_limits(void)
 {
+	struct hashbelt_info *info = &seen_belt(1)->info;
 	double *values = rows[0].values;
-	struct hashbelt_info *info;
 
-	anew();
-	info = &seen_belt("a", 1, 1)->info;
 	info->entries = 12345;
 	info->bytes = 54321;
 	info->queued = 77;
@@ -239,14 +235,15 @@ static void test_numbers(void)
 	}
 }
 
-static const char *order(void)
+static void is_sorted(enum top_column column, const char *want, const char *what)
 {
-	static char text[8];
+	char order[5] = { 0 };
 	size_t i;
 
+	top_sort(rows, 4, column);
 	for (i = 0; i < 4; i++)
-		text[i] = rows[i].name[0];
-	return text;
+		order[i] = rows[i].name[0];
+	is_text(order, want, what);
 }
 
 static void test_sort(void)
@@ -259,14 +256,10 @@ static void test_sort(void)
 	};
 
 	memcpy(rows, unsorted, sizeof(unsorted));
-	top_sort(rows, 4, TOP_NAME);
-	is_text(order(), "abcd", "belts sorted by name");
-	top_sort(rows, 4, TOP_ENTRIES);
-	is_text(order(), "cabd", "belts sorted by a number, from the largest, then by name");
-	top_sort(rows, 4, TOP_LIMIT);
-	is_text(order(), "cbad", "belts whose number is unknown are sorted last");
-	top_sort(rows, 4, TOP_STATE);
-	is_text(order(), "cdab", "belts sorted by state begin with full ones");
+	is_sorted(TOP_NAME, "abcd", "belts sorted by name");
+	is_sorted(TOP_ENTRIES, "cabd", "belts sorted by a number, from the largest, then by name");
+	is_sorted(TOP_LIMIT, "cbad", "belts whose number is unknown are sorted last");
+	is_sorted(TOP_STATE, "cdab", "belts sorted by state begin with full ones");
 	top_sort(rows, 0, TOP_NAME);
 }
 
@@ -301,48 +294,45 @@ static const char headings[] =
 static const char full_row[] =
 	"nnnnnnnnnnnnn~ 9999999 12.3k 999+ 99999 999+ 99999 99999 99999 99999 512ms PHFW";
 
+static int widths[TOP_COLUMNS];
+static char line[TOP_LINE_SIZE];
+
+/* Lays a row out for a width of the terminal, and writes its line. */
+static const char *drawn(const struct top_row *row, int width)
+{
+	top_layout(widths, row, !!row, width);
+	top_line(line, row, widths);
+	return line;
+}
+
 static void test_layout(void)
 {
 	struct top_row row = widest();
-	int widths[TOP_COLUMNS];
-	char line[TOP_LINE_SIZE];
 
-	top_layout(widths, &row, 1, 80);
+	is_text(drawn(&row, 80), full_row, "row on 80 columns");
 	top_line(line, NULL, widths);
 	is_text(line, headings, "headings on 80 columns");
-	top_line(line, &row, widths);
-	is_text(line, full_row, "row on 80 columns");
-	top_layout(widths, &row, 1, 66 + 63 - 1);
-	top_line(line, &row, widths);
-	ok(!!strstr(line, "nnn~ "), "a name is cut by one character on 128 columns");
-	top_layout(widths, &row, 1, 66 + 63);
-	top_line(line, &row, widths);
-	ok(!strncmp(line, row.name, 63) && strstr(line, " PHFW"),
+	ok(!!strstr(drawn(&row, 66 + 63 - 1), "nnn~ "), "a name is cut by one character");
+	ok(!strncmp(drawn(&row, 66 + 63), row.name, 63) && strstr(line, " PHFW"),
 	   "a name of 63 characters is whole on 129 columns, state in letters");
-	top_layout(widths, &row, 1, 0);
-	top_line(line, &row, widths);
-	ok(!strncmp(line, row.name, 63), "a name is whole without a width");
-	ok(!!strstr(line, " pinned,halted,full,window"), "the state is in words without a width");
+	ok(!strncmp(drawn(&row, 0), row.name, 63) && strstr(line, " pinned,halted,full,window"),
+	   "without a width a name is whole, and the state is in words");
 	is_int(width_of(line), 66 + 63 + 20, "a line without a width has 149 columns");
 	row.name[9] = '\0';
-	top_layout(widths, &row, 1, 80);
+	drawn(&row, 80);
 	is_int(widths[TOP_NAME], 9, "a short name needs no more columns than its length");
-	top_layout(widths, &row, 1, 66 + 9 + 19);
+	drawn(&row, 66 + 9 + 19);
 	is_int(widths[TOP_STATE], 5, "the state is in letters if words do not fit");
-	top_layout(widths, &row, 1, 66 + 9 + 20);
+	drawn(&row, 66 + 9 + 20);
 	is_int(widths[TOP_STATE], 25, "the state is in words if they fit");
-	top_layout(widths, &row, 1, 20);
+	drawn(&row, 20);
 	is_int(widths[TOP_NAME], 8, "a name has 8 columns on a narrow terminal");
-	top_layout(widths, NULL, 0, 80);
-	top_line(line, NULL, widths);
-	ok(width_of(line) <= 80,
-	   "headings without belts have at most 80 columns: %d", width_of(line));
+	ok(width_of(drawn(NULL, 80)) <= 80, "headings without belts have at most 80 columns");
 }
 
 static void test_summary(void)
 {
 	struct top_row row = { "a", { [TOP_ENTRIES] = 1, [TOP_BYTES] = 100 } };
-	char line[TOP_LINE_SIZE];
 
 	top_summary(line, &row, 1, -1, -1);
 	is_text(line, "1 belt, 1 entry, 100B", "summary of one belt");
