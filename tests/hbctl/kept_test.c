@@ -3,9 +3,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../device/tap.h"
@@ -20,21 +17,22 @@
 /* Makes and destroys belts. */
 static struct hashbelt *maker;
 
+static void must(int err, const char *what)
+{
+	if (err)
+		bail_out("cannot %s: %s", what, strerror(-err));
+}
+
 static void make(__u64 window_bytes)
 {
 	struct hashbelt_settings settings = { .mode = 0600, .window_bytes = window_bytes };
-	int err = hashbelt_create(maker, NAME, &settings);
 
-	if (err)
-		bail_out("cannot create a belt: %s", strerror(-err));
+	must(hashbelt_create(maker, NAME, &settings), "create the belt");
 }
 
 static void destroy(void)
 {
-	int err = hashbelt_destroy(maker, NAME);
-
-	if (err)
-		bail_out("cannot destroy a belt: %s", strerror(-err));
+	must(hashbelt_destroy(maker, NAME), "remove the belt");
 }
 
 static void make_again(void)
@@ -46,20 +44,25 @@ static void make_again(void)
 static struct hashbelt *open_device(void)
 {
 	struct hashbelt *belt;
-	int err = hashbelt_open(NULL, &belt);
 
-	if (err)
-		bail_out("cannot open the device: %s", strerror(-err));
+	must(hashbelt_open(NULL, &belt), "open the device");
 	return belt;
 }
 
-static struct hashbelt *open_kept(unsigned int flags)
+/* A handle that is kept bound to a belt, which it makes. */
+static struct hashbelt *make_kept(unsigned int flags, __u64 window_bytes)
 {
 	struct hashbelt *belt = open_device();
 
-	if (hashbelt_keep_bound(belt, NAME, NULL, flags))
-		bail_out("cannot bind a handle");
+	make(window_bytes);
+	must(hashbelt_keep_bound(belt, NAME, NULL, flags), "bind a handle");
 	return belt;
+}
+
+static void end(struct hashbelt *belt)
+{
+	hashbelt_close(belt);
+	destroy();
 }
 
 static int put(struct hashbelt *belt, const char *key)
@@ -96,14 +99,13 @@ static void test_absent(void)
 	is_int(hashbelt_read(belt, events, sizeof(events)), -EIDRM, "then a read returns EIDRM");
 	is_int(hashbelt_bindings(belt), 0, "then the handle was never bound");
 	make(0);
-	is_int(put(belt, "k"), 0, "a put reaches the belt that was made since");
-	is_int(hashbelt_bindings(belt), 1, "then the handle was bound once");
+	ok(!put(belt, "k") && hashbelt_bindings(belt) == 1,
+	   "a put reaches the belt that was made since, and the handle was bound once");
 	is_int(get(belt, "d"), -ENOENT, "a get of a key of the default belt returns ENOENT");
 	hashbelt_close(belt);
 	belt = open_device();
 	hashbelt_remove(belt, "d", 1, NULL);
-	hashbelt_close(belt);
-	destroy();
+	end(belt);
 }
 
 static void test_next_belt(void)
@@ -111,15 +113,13 @@ static void test_next_belt(void)
 	struct hashbelt_settings settings = {
 		.fields = HASHBELT_SET_MAX_ENTRIES, .max_entries = 9,
 	};
+	struct hashbelt *belt = make_kept(0, 0);
 	struct hashbelt_info info;
-	struct hashbelt *belt;
 
-	make(0);
-	belt = open_kept(0);
 	put(belt, "k");
 	make_again();
-	is_int(get(belt, "k"), -ENOENT, "a get reaches the next belt of the name");
-	is_int(hashbelt_bindings(belt), 2, "hashbelt_bindings() counts the next belt");
+	ok(get(belt, "k") == -ENOENT && hashbelt_bindings(belt) == 2,
+	   "a get reaches the next belt of the name, and hashbelt_bindings() counts it");
 	make_again();
 	ok(!hashbelt_set(belt, &settings) && !hashbelt_info(belt, &info) && info.max_entries == 9,
 	   "a set reaches the next belt");
@@ -130,31 +130,27 @@ static void test_next_belt(void)
 	       "a lock is asked for in the next belt");
 	is_int(hashbelt_bindings(belt), 5, "each belt was counted once");
 	destroy();
-	is_int(put(belt, "k"), -EIDRM, "a put without a next belt returns EIDRM");
-	is_int(put(belt, "k"), -EIDRM, "so does the put after that");
+	ok(put(belt, "k") == -EIDRM && put(belt, "k") == -EIDRM,
+	   "puts without a next belt return EIDRM");
 	make(0);
 	is_int(put(belt, "k"), 0, "a put reaches a belt that is made later");
 	ok(!hashbelt_bind(belt, NAME), "a bind ends the keeping");
 	make_again();
 	is_int(get(belt, "k"), -EIDRM, "then a get on a belt that was destroyed returns EIDRM");
-	hashbelt_close(belt);
-	destroy();
+	end(belt);
 }
 
 /* An owner that the belt does not have. */
 static void test_owner(void)
 {
 	uid_t owner = geteuid(), other = owner + 1;
-	struct hashbelt *belt = open_device();
+	struct hashbelt *belt = make_kept(0, 0);
 
-	make(0);
 	is_int(hashbelt_keep_bound(belt, NAME, &owner, 0), 0,
 	       "keeping to a belt of the demanded owner returns 0");
-	is_int(hashbelt_keep_bound(belt, NAME, &other, 0), -EPERM,
-	       "keeping to a belt of another owner returns EPERM");
-	is_int(put(belt, "k"), -EPERM, "then a put returns EPERM");
-	hashbelt_close(belt);
-	destroy();
+	ok(hashbelt_keep_bound(belt, NAME, &other, 0) == -EPERM && put(belt, "k") == -EPERM,
+	   "keeping to a belt of another owner returns EPERM, as a put does then");
+	end(belt);
 }
 
 /*
@@ -186,8 +182,7 @@ static void get_many(struct hashbelt *belt)
 		items[i] = hashbelt_item(HASHBELT_OP_GET, "k", 1, NULL, 0);
 	destroy();
 	make(HASHBELT_WINDOW_MIN);
-	if (get(belt, "k") != -ENOENT)
-		bail_out("cannot read the next belt");
+	must(get(belt, "k") != -ENOENT, "read the next belt");
 	make_again();
 	ok(!hashbelt_batch(belt, items, 200, &done) && done == 200,
 	   "a batch of gets goes on when the belt with the window was destroyed");
@@ -199,26 +194,23 @@ static void get_many(struct hashbelt *belt)
 /* Each conditional put that is in the way of a belt's end is refused, and nothing else. */
 static void test_batch(unsigned int flags)
 {
-	struct hashbelt_item items[5];
-	struct hashbelt *belt;
+	struct hashbelt_item items[] = {
+		hashbelt_item(HASHBELT_OP_PUT, "a", 1, "1", 1),
+		hashbelt_item(HASHBELT_OP_PUT, "b", 1, "3", 1),
+		hashbelt_item(HASHBELT_OP_REMOVE, "b", 1, NULL, 0),
+		hashbelt_item(HASHBELT_OP_PUT, "c", 1, "1", 1),
+		hashbelt_item(HASHBELT_OP_REMOVE, "d", 1, NULL, 0),
+	};
+	struct hashbelt *belt = make_kept(flags, 0);
+	struct hashbelt_item former = { 0 };
 	unsigned int done = 0;
-	__u64 version;
 
-	make(0);
-	belt = open_kept(flags);
-	items[0] = (struct hashbelt_item){ 0 };
-	hashbelt_put(belt, "b", 1, "1", 1, items);
-	version = items[0].version;
-	make_with_version("b", version);
-	items[0] = hashbelt_item(HASHBELT_OP_PUT, "a", 1, "1", 1);
-	items[1] = hashbelt_item(HASHBELT_OP_PUT, "b", 1, "3", 1);
+	hashbelt_put(belt, "b", 1, "1", 1, &former);
+	make_with_version("b", former.version);
 	items[1].how = HASHBELT_IF_VERSION;
-	items[1].version = version;
-	items[2] = hashbelt_item(HASHBELT_OP_REMOVE, "b", 1, NULL, 0);
 	items[2].how = HASHBELT_IF_VERSION;
-	items[2].version = version;
-	items[3] = hashbelt_item(HASHBELT_OP_PUT, "c", 1, "1", 1);
-	items[4] = hashbelt_item(HASHBELT_OP_REMOVE, "d", 1, NULL, 0);
+	items[1].version = former.version;
+	items[2].version = former.version;
 	ok(!hashbelt_batch(belt, items, 5, &done) && done == 5,
 	   "a batch is carried out in the next belt");
 	ok(!items[0].result && !items[3].result && items[4].result == -ENOENT &&
@@ -229,12 +221,10 @@ static void test_batch(unsigned int flags)
 	ok(hashbelt_batch(belt, items, 5, &done) == -EIDRM && !done,
 	   "a batch without a next belt returns EIDRM");
 	make(0);
-	is_int(hashbelt_batch(belt, items, 1, &done), 0,
-	       "a batch reaches a belt that is made later");
-	ok(!items[0].result && !get(maker, "a"), "its put has stored");
+	ok(!hashbelt_batch(belt, items, 1, &done) && !items[0].result && !get(maker, "a"),
+	   "a batch reaches a belt that is made later, and its put has stored");
 	get_many(belt);
-	hashbelt_close(belt);
-	destroy();
+	end(belt);
 }
 
 /* A walk does not go on in another belt. */
@@ -248,8 +238,7 @@ static void test_walk(struct hashbelt *belt)
 
 	for (i = 0; i < keys; i++)
 		hashbelt_put(belt, key, sprintf(key, "%0100u", i), "", 0, NULL);
-	if (hashbelt_scan_begin(belt, &scanner))
-		bail_out("cannot begin a walk");
+	must(hashbelt_scan_begin(belt, &scanner), "begin a walk");
 	more = hashbelt_scan_next(scanner, &record);
 	make_again();
 	for (i = 0; more > 0 && i < 2 * keys; i++)
@@ -262,12 +251,10 @@ static void test_walk(struct hashbelt *belt)
 static void test_former(void)
 {
 	struct hashbelt_fill fill = { .lease_ms = 10000 };
+	struct hashbelt *belt = make_kept(0, 0);
 	struct hashbelt_item item = { 0 };
-	struct hashbelt *belt;
 	char value[16];
 
-	make(0);
-	belt = open_kept(0);
 	hashbelt_put(belt, "k", 1, "1", 1, &item);
 	item.how = HASHBELT_IF_VERSION;
 	make_with_version("k", item.version);
@@ -292,23 +279,19 @@ static void test_former(void)
 	is_int(hashbelt_put(belt, "k", 1, "2", 1, &item), -ESTALE,
 	       "a put with a version returns ESTALE also if there was no belt meanwhile");
 	test_walk(belt);
-	hashbelt_close(belt);
-	destroy();
+	end(belt);
 }
 
 /* How a handle reads events, and what it waits for. */
 static void test_events(void)
 {
 	struct hashbelt_key key = { .key = (uintptr_t)"k", .key_len = 1 };
+	struct hashbelt *belt = make_kept(0, 0);
 	const struct hashbelt_event *event;
-	struct hashbelt *belt;
 	__u64 events[64];
 	ssize_t len;
 
-	make(0);
-	belt = open_kept(0);
-	if (hashbelt_watch(belt, HASHBELT_WATCH_REQUESTS))
-		bail_out("cannot watch requests");
+	must(hashbelt_watch(belt, HASHBELT_WATCH_REQUESTS), "watch requests");
 	hashbelt_request(belt, 1, &key, 1, HASHBELT_TTL_NEVER);
 	make_again();
 	fcntl(hashbelt_fd(belt), F_SETFL, O_NONBLOCK);
@@ -321,8 +304,7 @@ static void test_events(void)
 	event = hashbelt_event_next(events, len, NULL);
 	ok(event && event->kind == HASHBELT_REQUEST && event->id == 2,
 	   "a read of the next belt returns the ends of requests, as hashbelt_watch() said");
-	hashbelt_close(belt);
-	destroy();
+	end(belt);
 }
 
 /* The windows that this process has mapped. */
@@ -372,8 +354,7 @@ static void test_windows(unsigned int flags, unsigned int most)
 	ok(answers, "then the windows of three belts answer, one after another");
 	is_int(count_windows(), most, "windows that are mapped after the last belt has gone");
 	make(0);
-	answers = !reads_window(belt) && !get(belt, "hot");
-	ok(answers, "gets of a belt without a window are calls");
+	ok(!reads_window(belt) && !get(belt, "hot"), "gets of a belt without a window are calls");
 	hashbelt_set(belt, &settings);
 	ok(!hashbelt_window_map(belt) && reads_window(belt), "a window that it gets is mapped");
 	settings.window_bytes = HASHBELT_WINDOW_MIN;
@@ -405,17 +386,16 @@ static void test_many_windows(void)
 
 static bool ended;
 
-/* Gets and puts until main() ends it. Return: NULL, or a wrong error. */
+/* Gets and puts until main() ends it. Return: NULL, or a call that has failed in another way. */
 static void *use(void *arg)
 {
 	while (!__atomic_load_n(&ended, __ATOMIC_RELAXED)) {
-		int err = get(arg, "k");
+		int got = get(arg, "k"), stored = put(arg, "k");
 
-		if (err && err != -ENOENT && err != -EIDRM)
-			return (void *)"a get has failed in another way";
-		err = put(arg, "k");
-		if (err && err != -EIDRM)
-			return (void *)"a put has failed in another way";
+		if (got && got != -ENOENT && got != -EIDRM)
+			return "get";
+		if (stored && stored != -EIDRM)
+			return "put";
 	}
 	return NULL;
 }
@@ -424,16 +404,13 @@ static void *use(void *arg)
 static void test_threads(void)
 {
 	unsigned int i, lost = 0, bindings;
+	struct hashbelt *belt = make_kept(0, HASHBELT_WINDOW_MIN);
 	pthread_t threads[THREADS];
-	struct hashbelt *belt;
 	void *wrong;
 
-	make(HASHBELT_WINDOW_MIN);
-	belt = open_kept(0);
 	hashbelt_window_map(belt);
 	for (i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, use, belt))
-			bail_out("cannot start a thread");
+		must(-pthread_create(&threads[i], NULL, use, belt), "start a thread");
 	for (i = 0; i < scaled(BELTS); i++) {
 		struct hashbelt_item item = { .how = HASHBELT_BOUND };
 		struct hashbelt_info info;
@@ -441,8 +418,7 @@ static void test_threads(void)
 		destroy();
 		make(HASHBELT_WINDOW_MIN);
 		/* Once the handle is bound to this belt, what is bound to the handle stays. */
-		if (hashbelt_put(belt, "bound", 5, "", 0, &item))
-			bail_out("cannot put into the new belt");
+		must(hashbelt_put(belt, "bound", 5, "", 0, &item), "put into the new belt");
 		sched_yield();
 		lost += hashbelt_info(belt, &info) || get(belt, "bound");
 	}
@@ -456,8 +432,7 @@ static void test_threads(void)
 	ok(!lost && bindings == scaled(BELTS) + 1,
 	   "threads bind a handle once for each belt: %u times, for %u belts, %u entries lost",
 	   bindings, scaled(BELTS) + 1, lost);
-	hashbelt_close(belt);
-	destroy();
+	end(belt);
 }
 
 int main(void)
