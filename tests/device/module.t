@@ -7,6 +7,7 @@
 # with hashbelt.ko, hashbelt_user.ko and device/parameter_test. A module that is loaded
 # already is removed first; none is loaded afterwards.
 
+# shellcheck disable=SC2086,SC2317 # numbers; functions that ok() calls
 unset CDPATH
 # shellcheck source=tests/hbctl/tap.sh
 . "$(dirname "$0")/../hbctl/tap.sh"

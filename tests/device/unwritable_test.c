@@ -197,7 +197,7 @@ static unsigned int writable(enum page page, size_t before)
 	return page == HOLE ? before / SIZE : (before + SIZE - RESULTS_END) / SIZE;
 }
 
-/* What is in a belt for the key of an item. */
+/* The outcome of a get of the key of an item. */
 struct sight {
 	int err;			/* of a get */
 	bool renewed;			/* it has another version than before the batch */

@@ -108,6 +108,61 @@ static void an_addition_accepts_decimal_numbers_and_nothing_else(struct kunit *t
 	check_accounting(test, belt);
 }
 
+static const struct {
+	const char *is;		/* NULL: the key is absent */
+	s64 value, by, floor;
+	int err;
+	const char *becomes;
+} floors[] = {
+	{ "7", 0, -3, 0, 0, "4" }, { "7", 0, -7, 0, 0, "0" }, { "7", 0, -8, 0, 0, "0" },
+	{ "7", 0, S64_MIN, 0, 0, "0" }, { "7", 7, -1, 7, 0, "7" }, { "0", 0, -1, 0, 0, "0" },
+	{ "0", 0, -1, -1, 0, "-1" }, { "-5", 0, -10, -7, 0, "-7" }, { "7", 9, 1, 7, 0, "8" },
+	{ "-9223372036854775808", 0, -1, S64_MIN, 0, "-9223372036854775808" },
+	{ "-9223372036854775800", 0, S64_MIN, S64_MIN, 0, "-9223372036854775808" },
+	{ "9223372036854775807", S64_MAX, -1, S64_MAX, 0, "9223372036854775807" },
+	{ "9223372036854775807", 0, 1, 0, -EOVERFLOW }, { "-1", 0, 1, 0, -EBADMSG },
+	{ "-1", 0, 5, 0, -EBADMSG }, { "6", 7, 5, 7, -EBADMSG }, { "x", 0, 1, 0, -EBADMSG },
+	{ "7", -1, 1, 0, -EINVAL }, { NULL, 3, -2, 0, 0, "1" }, { NULL, 3, -5, 0, 0, "0" },
+	{ NULL, 3, S64_MIN, 1, 0, "1" }, { NULL, -1, 5, 0, -EINVAL },
+	{ NULL, S64_MAX, 1, 0, -EOVERFLOW },
+};
+
+static void a_sum_below_the_floor_is_the_floor(struct kunit *test)
+{
+	struct hashbelt_belt *belt = make_plain(test);
+	unsigned int i;
+	char text[32];
+
+	for (i = 0; i < ARRAY_SIZE(floors); i++) {
+		struct hashbelt_item item = { .how = HASHBELT_FLOOR, .version = floors[i].floor };
+		struct hashbelt_sum sum = { .by = floors[i].by, .value = floors[i].value };
+
+		if (floors[i].is)
+			put_text(belt, i, floors[i].is);
+		KUNIT_EXPECT_EQ_MSG(test, hashbelt_add(belt, &i, sizeof(i), &item, &sum),
+				    floors[i].err, "row %u", i);
+		get_text(belt, i, text);
+		KUNIT_EXPECT_STREQ(test, text, floors[i].becomes ?: floors[i].is ?: "nothing");
+		/* An error leaves the numbers of the caller alone. */
+		if (floors[i].err)
+			KUNIT_EXPECT_EQ(test, sum.value, floors[i].value);
+		KUNIT_EXPECT_EQ(test, item.version,
+				floors[i].err ? (u64)floors[i].floor : version_of(belt, i));
+	}
+	/* With IF_PRESENT the number that an absent entry counts as is of no use. */
+	for (; i < ARRAY_SIZE(floors) + 2; i++) {
+		struct hashbelt_item item = { .how = HASHBELT_IF_PRESENT | HASHBELT_FLOOR };
+		struct hashbelt_sum sum = { .by = 1, .value = -1 };
+
+		if (i > ARRAY_SIZE(floors))
+			put_text(belt, i, "5");
+		KUNIT_EXPECT_EQ(test, hashbelt_add(belt, &i, sizeof(i), &item, &sum),
+				i > ARRAY_SIZE(floors) ? 0 : -ENOENT);
+		KUNIT_EXPECT_EQ(test, sum.value, i > ARRAY_SIZE(floors) ? 6LL : -1LL);
+	}
+	check_accounting(test, belt);
+}
+
 static u32 flags_of(struct hashbelt_belt *belt, const void *key, u32 key_len)
 {
 	struct hashbelt_entry *entry;
@@ -147,6 +202,7 @@ static void an_addition_keeps_the_flags_of_the_number(struct kunit *test)
 
 static struct kunit_case add_cases[] = {
 	KUNIT_CASE(an_addition_accepts_decimal_numbers_and_nothing_else),
+	KUNIT_CASE(a_sum_below_the_floor_is_the_floor),
 	KUNIT_CASE(an_addition_keeps_the_flags_of_the_number),
 	{}
 };
