@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# interface.t - interface.py prints what a list lacks and what has changed, with file and line. A person reads
-# what it adds.
+# interface.t - interface.py prints each line that a list lacks, and each that has changed, with file and line.
+# A person reads the lines that interface.py adds.
 set -u
 unset CDPATH
 
