@@ -150,12 +150,10 @@ static bool is_reported(const struct hashbelt_belt *belt, const struct hashbelt_
 
 /* Passes a claimed entry that is out of the index to the queue of events or to limbo. */
 static __always_inline void leave_place(struct hb_shard *shard, struct hashbelt_entry *entry,
-					u64 now)
+					bool reported, u64 now)
 {
-	struct hashbelt_belt *belt = shard->belt;
-
 	lockdep_assert_held(&shard->lock);
-	if (!is_reported(belt, entry) || !hb_event_push(belt, entry, now))
+	if (!reported || !hb_event_push(shard->belt, entry, now))
 		hb_limbo_enter(shard, entry);
 }
 
@@ -175,7 +173,7 @@ void hb_leave_replaced(struct hb_shard *shard, struct hashbelt_entry *entry,
 		hb_shard_unlink(shard, entry);
 		hb_shard_link(shard, by);
 	}
-	leave_place(shard, entry, now);
+	leave_place(shard, entry, is_reported(shard->belt, entry), now);
 }
 
 /* Uncharges an entry that leaves. The room of a lease goes to @room, for the first waiter. */
@@ -200,6 +198,7 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 {
 	struct hashbelt_belt *belt = shard->belt;
 	u64 word = atomic64_read(&entry->node.deadline);
+	bool cleared = hb_is_cleared(belt, entry), reported;
 	struct hb_room room = {};
 
 	lockdep_assert_held(&shard->lock);
@@ -211,14 +210,15 @@ void hb_leave(struct hb_shard *shard, struct hashbelt_entry *entry, u64 now)
 		WRITE_ONCE(*hb_ghost_slot(&belt->index, hb_hash_of(entry), true),
 			   hb_ghost(hb_hash_of(entry), hb_reason(word)));
 	hlist_del_rcu(&entry->chain);
-	if (hb_is_cleared(belt, entry))
-		/* Whatever it was claimed for, it leaves as cleared. The clear has uncharged it. */
+	/* Whatever it was claimed for, it leaves as cleared. The clear has uncharged it. */
+	if (cleared)
 		atomic64_set(&entry->node.deadline,
 			     (word & ~HB_REASON) | HASHBELT_CLEARED);
-	else if (!hb_stays_charged(hb_reason(word)) || !is_reported(belt, entry))
+	reported = is_reported(belt, entry);
+	if (!cleared && !(reported && hb_stays_charged(hb_reason(word))))
 		free_room(belt, entry, &room);
 	hb_shard_unlink(shard, entry);
-	leave_place(shard, entry, now);
+	leave_place(shard, entry, reported, now);
 	/* A spinlock is an RCU read-side section: the entry is not freed before the unlock. */
 	if (unlikely(hb_ops(entry)->left)) {
 		hb_ops(entry)->left(shard, entry, now, &room);
