@@ -15,7 +15,10 @@
 #include "limbo.h"
 
 /* Entries that the work frees before it looks whether it is to give way. */
-#define FEW	HB_BUNDLE
+#define FEW	8
+
+/* Looks between two calls of hb_memory_soothe(). */
+#define LOOKS	128
 
 /* Microseconds of a pause, and of one while the belt's worker, which goes first, has more to do. */
 #define PAUSE		30
@@ -95,10 +98,10 @@ static bool take_turn(struct hashbelt_belt *belt)
 }
 
 /*
- * Lets other tasks run, between two bundles. *@pause_from: time from which on this may pause. The
- * worker goes first: while it has more to do, a long pause follows each bundle.
+ * Lets other tasks run, between few entries. *@pause_from: time from which on this may pause. The
+ * worker goes first: while it has more to do, a long pause follows each time.
  */
-static void rest(struct hashbelt_belt *belt, unsigned int bundles, bool *has_turn, u64 *pause_from)
+static void rest(struct hashbelt_belt *belt, unsigned int looks, bool *has_turn, u64 *pause_from)
 {
 	bool busy = READ_ONCE(belt->pace.busy);
 
@@ -113,7 +116,7 @@ static void rest(struct hashbelt_belt *belt, unsigned int bundles, bool *has_tur
 		*has_turn = false;
 	}
 	cond_resched();
-	if (bundles % 64 == 63)
+	if (looks % LOOKS == LOOKS - 1)
 		hb_memory_soothe();
 }
 
@@ -122,7 +125,7 @@ void hb_limbo_free(struct work_struct *work)
 	struct hb_shard *shard = container_of(to_rcu_work(work), struct hb_shard, free);
 	struct hb_bundle bundle HB_UNINITIALIZED;
 	struct hashbelt_entry *entry, *next;
-	unsigned int left = 1, bundles = 0;
+	unsigned int left = 1, looks = 0;
 	bool has_turn = false;
 	u64 pause_from = 0;
 	LIST_HEAD(leaving);
@@ -133,7 +136,7 @@ void hb_limbo_free(struct work_struct *work)
 	hb_bundle_init(&bundle, shard->belt->account);
 	list_for_each_entry_safe(entry, next, &leaving, node.slot) {
 		if (!--left) {
-			rest(shard->belt, bundles++, &has_turn, &pause_from);
+			rest(shard->belt, looks++, &has_turn, &pause_from);
 			left = FEW;
 		}
 		put_in(shard->belt, entry, &bundle);

@@ -98,13 +98,13 @@ bool hb_is_in_way(const struct hb_pace *pace, u64 from)
  */
 void hb_give_way(const struct hb_pace *pace, u64 *from, unsigned int pause_us)
 {
-	u64 begin = ktime_get_ns(), end;
+	u64 begin, end;
 
 	if (!hb_is_in_way(pace, *from))
 		return;
+	begin = ktime_get_ns();
 	/* Often the scheduler lets the other task run, which does not take long. */
-	cond_resched();
-	if (hb_is_in_way(pace, *from)) {
+	if (!cond_resched() || hb_is_in_way(pace, *from)) {
 		/*
 		 * Benign race in the hrtimer code: a task that begins to sleep reads plainly
 		 * whether the timer has expired already, which the timer's function writes.
