@@ -11,8 +11,8 @@
  *   task of low priority may hold it for any time, and the worker's thread serves other belts, too.
  *   The task queues the worker again afterwards. A turn of the worker ends after TURN milliseconds;
  *   the belt then goes to the end of its workqueue, which all belts of an account share. Where
- *   much is due, the turn ends earlier if another task wants the processor, and the worker pauses
- *   (pace.c). Pauses hold no lock.
+ *   much is due, a round ends earlier if another task wants the processor, and the worker pauses
+ *   (pace.c), without a lock.
  * - A task that moves belt time (hb_run_rounds()) waits for the lock, and makes a round to its end.
  * - A task that changes the settings (hb_step_once()) makes one step. It competes with the worker
  *   for the lock, so such tasks do not keep the worker from its rounds.
@@ -45,7 +45,7 @@
 #define PAUSE	30
 
 /* Nodes that are drained before the worker looks whether it is to give way. */
-#define FEW	16
+#define FEW	4
 
 /* Steps that a round makes alone, each with a batch of each shard, before it calls helpers. */
 #define STEPS_ALONE	4
@@ -58,19 +58,26 @@ static bool is_in_way(const struct hashbelt_belt *belt)
 
 /*
  * Drains a batch of plain entries, or of fewer if the worker is to give way. Return: the number of
- * those that have expired; *@more: there may be more nodes.
+ * those that have expired; *@more: as drain_step() returns it.
  */
-static unsigned int drain_plain(struct hb_shard *shard, u64 until, u64 now, bool *more,
+static unsigned int drain_plain(struct hb_shard *shard, u64 until, u64 now, unsigned int *more,
 				struct hb_drain_result *result)
 {
 	unsigned int expired = 0, left;
+	bool ended;
 
 	for (left = HB_BATCH; left; left -= FEW) {
-		*more = hb_wheel_drain(&shard->wheel, until, now, FEW, result);
+		ended = !hb_wheel_drain(&shard->wheel, until, now, FEW, result);
 		expired += hb_expire_drained(shard, result, now);
-		if (!*more || is_in_way(shard->belt))
+		if (ended)
 			return expired;
+		if (is_in_way(shard->belt)) {
+			*more = HB_IN_WAY;
+			break;
+		}
 	}
+	*more |= HB_MORE_DUE;
+	/* Limbo is to give way as well, until it has freed what is drained now. */
 	if (shard->belt->crew.yields)
 		hb_pace_begin(&shard->belt->pace);
 	return expired;
@@ -78,19 +85,19 @@ static unsigned int drain_plain(struct hb_shard *shard, u64 until, u64 now, bool
 
 /*
  * Drains a batch of nodes of each of a shard's wheels, from buckets that have fallen off by @until.
- * Return: true if there are more.
+ * Return: HB_MORE_DUE if there are more, and HB_IN_WAY.
  */
-static bool drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 until)
+static unsigned int drain_step(struct hashbelt_belt *belt, struct hb_shard *shard, u64 until)
 {
 	struct hb_drain_result result = { .expired = LIST_HEAD_INIT(result.expired) };
-	unsigned int number = shard - belt->shards, expired;
-	bool more;
+	unsigned int number = shard - belt->shards, expired, more = 0;
 	u64 now;
 
 	spin_lock(&shard->lock);
 	now = hb_clock_now(&belt->clock);
 	expired = drain_plain(shard, until, now, &more, &result);
-	more |= hb_wheel_drain(&shard->leases, until, now, HB_BATCH, &result);
+	if (hb_wheel_drain(&shard->leases, until, now, HB_BATCH, &result))
+		more |= HB_MORE_DUE;
 	expired += hb_expire_drained(shard, &result, now);
 	if (result.buckets)
 		trace_hashbelt_rotate(belt->id, number, result.buckets, now);
@@ -207,27 +214,26 @@ static bool is_due(const struct hb_shard *shard, u64 until)
 
 /*
  * A batch of each shard that has something due. If it gives way before it has come to all shards,
- * the next step begins with the next one. Return: true if there is more.
+ * the next step begins with the next one. Return: HB_MORE_DUE if there is more, and HB_IN_WAY.
  */
-static bool drain_steps(struct hashbelt_belt *belt, u64 until)
+static unsigned int drain_steps(struct hashbelt_belt *belt, u64 until)
 {
-	unsigned int shards = 1 << belt->shard_bits, i;
+	unsigned int shards = 1 << belt->shard_bits, more = 0, i;
 	struct hb_crew *crew = &belt->crew;
-	bool due = false;
 
-	for (i = 0; i < shards; i++) {
+	for (i = 0; i < shards && !(more & HB_IN_WAY); i++) {
 		struct hb_shard *shard = &belt->shards[(crew->first + i) % shards];
 
-		if (hb_is_unloading(shard))
-			due |= unload_step(shard);
+		if (hb_is_unloading(shard) && unload_step(shard))
+			more |= HB_MORE_DUE;
 		if (is_due(shard, until))
-			due |= drain_step(belt, shard, until);
-		if (due && is_in_way(belt)) {
-			crew->first += i + 1;
-			break;
-		}
+			more |= drain_step(belt, shard, until);
+		if (more && !(more & HB_IN_WAY) && is_in_way(belt))
+			more |= HB_IN_WAY;
 	}
-	return due;
+	if (more & HB_IN_WAY)
+		crew->first += i;
+	return more;
 }
 
 /* A batch of each kind of work but draining. Return: true if there is more. */
@@ -247,17 +253,17 @@ static bool work_steps(struct hashbelt_belt *belt)
 
 /*
  * A batch of each kind of work; buckets fall off up to belt time @until. Takes the locks of shards
- * that have something to do. Return: HB_MORE_DUE and HB_MORE_WORK for the work that is left. Under
- * belt->round_lock.
+ * that have something to do. Return: HB_MORE_DUE and HB_MORE_WORK for the work that is left, and
+ * HB_IN_WAY. Under belt->round_lock.
  */
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until)
 {
-	bool due;
+	unsigned int more;
 
 	lockdep_assert_held(&belt->round_lock);
-	due = drain_steps(belt, until);
+	more = drain_steps(belt, until);
 	/* Entries that have just been drained may be work. */
-	return (due ? HB_MORE_DUE : 0) | (work_steps(belt) ? HB_MORE_WORK : 0);
+	return more | (work_steps(belt) ? HB_MORE_WORK : 0);
 }
 
 /* Several tasks drain */
@@ -282,15 +288,17 @@ static bool drain_some(struct hashbelt_belt *belt, struct hb_shard **shard)
 {
 	const struct hb_crew *crew = &belt->crew;
 	unsigned int batches = 1 << belt->shard_bits;
+	unsigned int more;
 
 	for (; batches && time_before(jiffies, crew->end); batches--) {
 		if (!*shard)
 			*shard = next_shard(belt);
 		if (!*shard)
 			return false;
-		if (!drain_step(belt, *shard, crew->until))
+		more = drain_step(belt, *shard, crew->until);
+		if (!more)
 			*shard = NULL;
-		if (is_in_way(belt))
+		if (more & HB_IN_WAY || is_in_way(belt))
 			return false;
 		cond_resched();
 	}
@@ -396,9 +404,9 @@ static bool must_break(const struct hashbelt_belt *belt, const unsigned long *en
  * Drains what is due when the round begins, and then does the other work that there is. Makes at
  * least one step, and stops when must_break() says so. It ends whatever is added meanwhile, by
  * other tasks, by the callback of a module, or by entries that are reinserted for less time than
- * the round takes. Return: true if there is more.
+ * the round takes. Return: that of the last hb_step().
  */
-static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
+static unsigned int do_round(struct hashbelt_belt *belt, const unsigned long *end)
 {
 	u64 until = hb_clock_now(&belt->clock), steps = 0;
 	unsigned int more;
@@ -408,7 +416,9 @@ static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 			drain_together(belt, until, end ? *end : end_of_turn());
 		more = hb_step(belt, until);
 		cond_resched();
-	} while (more & HB_MORE_DUE && !must_break(belt, end));
+	} while (more & HB_MORE_DUE && !(more & HB_IN_WAY) && !must_stop(end));
+	if (more & HB_MORE_DUE)
+		return more;
 	for (steps = steps_ahead(belt); more && steps && !must_break(belt, end); steps--) {
 		more = hb_step(belt, until);
 		cond_resched();
@@ -417,20 +427,23 @@ static bool do_round(struct hashbelt_belt *belt, const unsigned long *end)
 }
 
 /*
- * Makes rounds until the index fits or must_break() says so. Sets the alarm for the next bucket. If
- * there may be more work, queues the worker behind the other work of its workqueue. Under
- * belt->round_lock. Return: true if it has.
+ * Makes rounds until the index fits or must_break() says so. Sets the alarm for the next bucket.
+ * Under belt->round_lock. Return: true if there may be more work.
  */
 static bool run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 {
 	u64 next = HB_NEVER;
-	bool more, stop;
+	unsigned int more;
+	bool stop;
 
 	hb_clock_reset_alarm(&belt->clock);
 	do {
 		more = do_round(belt, end);
-		stop = must_stop(end) || (more && is_in_way(belt));
+		stop = more & HB_IN_WAY || must_stop(end);
 	} while (!stop && fit_index(belt));
+	/* A later round sets the alarm. If this one stopped, the index may not fit. */
+	if (more || stop)
+		return true;
 	hb_for_each_shard(shard, belt) {
 		spin_lock(&shard->lock);
 		WRITE_ONCE(shard->next, hb_shard_next(shard));
@@ -438,10 +451,7 @@ static bool run_rounds(struct hashbelt_belt *belt, const unsigned long *end)
 		spin_unlock(&shard->lock);
 	}
 	hb_clock_wake_at(&belt->clock, next);
-	/* If it stopped, it did not look whether the index fits. */
-	if (more || stop)
-		hb_kick_worker(belt);
-	return more || stop;
+	return false;
 }
 
 static bool try_round(struct hashbelt_belt *belt)
@@ -508,25 +518,44 @@ void hb_run_rounds(struct hashbelt_belt *belt)
 {
 	if (!enter_round(belt))
 		return;
-	run_rounds(belt, NULL);
+	if (run_rounds(belt, NULL))
+		hb_kick_worker(belt);
 	end_round(belt);
 }
 
-void hb_belt_work(struct work_struct *work)
+/* A part of the worker's turn. Return: true if there is more to do, and no other task does it. */
+static bool work_some(struct hashbelt_belt *belt, const unsigned long *end)
 {
-	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, work);
-	unsigned long end = end_of_turn();
 	bool more;
 
 	if (!begin_round(belt))
-		return;
-	belt->crew.pause_from = hb_pace_from(belt->crew.owed);
+		return false;
 	belt->crew.yields = true;
-	more = run_rounds(belt, &end);
+	more = run_rounds(belt, end);
 	belt->crew.yields = false;
 	WRITE_ONCE(belt->pace.busy, more);
 	end_round(belt);
+	return more;
+}
+
+/*
+ * A turn of the worker. To queue it again wakes another thread of its workqueue up, so that the
+ * worker would not be alone: it goes on after a pause, and is queued at the end of the turn.
+ */
+void hb_belt_work(struct work_struct *work)
+{
+	struct hashbelt_belt *belt = container_of(work, struct hashbelt_belt, work);
+	struct hb_crew *crew = &belt->crew;
+	unsigned long end = end_of_turn();
+	bool more;
+
+	crew->pause_from = hb_pace_from(crew->owed);
+	do {
+		more = work_some(belt, &end);
+		if (more)
+			hb_give_way(&belt->pace, &crew->pause_from, PAUSE);
+	} while (more && time_before(jiffies, end));
+	crew->owed = hb_pace_owed(crew->pause_from);
 	if (more)
-		hb_give_way(&belt->pace, &belt->crew.pause_from, PAUSE);
-	belt->crew.owed = hb_pace_owed(belt->crew.pause_from);
+		hb_kick_worker(belt);
 }

@@ -9,6 +9,7 @@ struct hashbelt_belt;
 /* Returned by hb_step(). */
 #define HB_MORE_DUE	0x1	/* nodes that are due */
 #define HB_MORE_WORK	0x2	/* anything else */
+#define HB_IN_WAY	0x4	/* the worker is to give way before it goes on */
 
 unsigned int hb_step(struct hashbelt_belt *belt, u64 until);
 bool hb_step_once(struct hashbelt_belt *belt);

@@ -15,14 +15,14 @@
 #include "device.h"
 #include "process.h"
 
-#define MANY		500000u
+#define MANY		700000u
 #define SOME		150000u
 #define FEW		50000u
 #define HOT		1000u		/* entries that do not expire */
 
 /*
  * Beside a task that never pauses. The worker and limbo have a fifth of the processor, where they
- * take 250 and 110 ms of it.
+ * take 350 and 155 ms of it.
  */
 #define DRAINED_MS	2000u
 #define FREED_MS	3000u
