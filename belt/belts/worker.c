@@ -539,8 +539,8 @@ static bool work_some(struct hashbelt_belt *belt, const unsigned long *end)
 }
 
 /*
- * A turn of the worker. To queue it again wakes another thread of its workqueue up, so that the
- * worker would not be alone: it goes on after a pause, and is queued at the end of the turn.
+ * A turn of the worker, which goes on after each pause. It is queued again at the end of the turn
+ * only: each time this wakes another thread of the workqueue, which would be in the way.
  */
 void hb_belt_work(struct work_struct *work)
 {

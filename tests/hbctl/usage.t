@@ -650,7 +650,7 @@ is 'fish completion offers options of put' 0 '--if-absent --if-lease --if-presen
 	offered 'hbctl put k v --if'
 is 'fish completion offers policies and no files' 0 'standard timecache updating' '' \
 	offered 'hbctl create x --policy '
-is 'after "hbctl load" fish completes the names of files' 0 "$temporary/help" '' offered "hbctl load $temporary/he"
+is 'fish completes a file name for load' 0 "$temporary/help" '' offered "hbctl load $temporary/he"
 is 'zsh reads the script for completion' 0 '' '' zsh -f -c \
 	"autoload -U compinit && compinit -u -D && source '$temporary/_hbctl' && whence _hbctl >/dev/null"
 finish
