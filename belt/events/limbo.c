@@ -15,7 +15,7 @@
 #include "limbo.h"
 
 /* Entries that the work frees before it looks whether it is to give way. */
-#define FEW	8
+#define FEW	6
 
 /* Looks between two calls of hb_memory_soothe(). */
 #define LOOKS	128
