@@ -3,14 +3,14 @@
 
 static unsigned int class_of(uint64_t ns)
 {
-	unsigned int power = ns < 8 ? 3 : 63 - __builtin_clzll(ns);
+	unsigned int power = ns < 64 ? 6 : 63 - __builtin_clzll(ns);
 
-	return power * 8 + ((ns >> (power - 3)) & 7);
+	return power * 64 + ((ns >> (power - 6)) & 63);
 }
 
 static uint64_t end_of(unsigned int class)
 {
-	return (uint64_t)(8 + class % 8 + 1) << (class / 8 - 3);
+	return (uint64_t)(64 + class % 64 + 1) << (class / 64 - 6);
 }
 
 void latencies_add(struct latencies *latencies, uint64_t ns)

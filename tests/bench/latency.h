@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A histogram of latencies, whose percentiles are too high by an eighth at most. */
+/* A histogram of latencies, whose percentiles are too high by a 64th at most. */
 #ifndef _LATENCY_H
 #define _LATENCY_H
 
 #include <stdint.h>
 
-/* Classes of latencies: eight for each power of two of nanoseconds. */
-#define LATENCY_CLASSES	512u
+/* Classes of latencies: 64 for each power of two of nanoseconds. */
+#define LATENCY_CLASSES	4096u
 
 /**
  * struct latencies - how long calls took
