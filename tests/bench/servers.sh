@@ -3,8 +3,7 @@
 #
 # servers.sh DIRECTORY - copy memcached, redis-server and memcslap, the benchmark of libmemcached, with
 # their libraries, to DIRECTORY, for a guest. The packages memcached and redis-server are not installed
-# here: they would start servers. The server of Redis is in redis-tools as well, under the name of another
-# program.
+# here: they would start servers. The server of Redis is in redis-tools as well, under another name.
 set -eu
 unset CDPATH
 

@@ -60,8 +60,7 @@ library() {
 	compile "$@" -D_GNU_SOURCE "$top"/tools/lib/*.c
 }
 
-# program COMPILER... - compile hbctl. It is not linked: its libraries are not installed for 32
-# bits.
+# program COMPILER... - compile hbctl without linking it: its libraries for 32 bits are missing.
 program() {
 	for folder in hbctl manage; do
 		compile "$@" -D_GNU_SOURCE "$top"/tools/common/duration.c "$top/tools/$folder"/*.c

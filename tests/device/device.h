@@ -349,8 +349,7 @@ static inline __u64 get_parameter(const char *name)
 }
 
 /*
- * Waits, 10 s at least, until @is_so(@arg): memory is freed only after a grace period, by a
- * worker.
+ * Waits, 10 s at least, until @is_so(@arg): a worker frees memory after a grace period.
  */
 static inline bool at_last(bool (*is_so)(void *arg), void *arg)
 {

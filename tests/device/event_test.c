@@ -61,8 +61,7 @@ static bool is_reported(int belt, __u32 key_len, __u32 value_len)
 	    same_time(got->handed_ns, info_of(belt).now_ns)) {
 		want->deadline_ns = got->deadline_ns;
 		want->handed_ns = got->handed_ns;
-		if (!memcmp(want, got, end) &&
-		    (end == sizeof(record) || record[end] == 0xa5))
+		if (!memcmp(want, got, end) && (end == sizeof(record) || record[end] == 0xa5))
 			return true;
 	}
 	note("an event of %u and %u bytes: read %zd", key_len, value_len, len);
@@ -79,12 +78,10 @@ static void test_contents(void)
 	for (i = 0; i < ARRAY_SIZE(key_lens); i++)
 		for (k = 0; k < ARRAY_SIZE(value_lens); k++)
 			wrong += !is_reported(belt, key_lens[i], value_lens[k]);
-	ok(!wrong,
-	   "an event holds keys to 1024 bytes and values to 1 MiB byte for byte");
+	ok(!wrong, "an event holds keys to 1024 bytes and values to 1 MiB byte for byte");
 	for (i = 0; i < 256; i++)
 		wrong += !is_reported(belt, i % 40 + 1, i);
-	ok(!wrong,
-	   "events are padded with zeros, and read writes nothing beyond an event");
+	ok(!wrong, "events are padded with zeros, and read writes nothing beyond an event");
 	close(belt);
 }
 

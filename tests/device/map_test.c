@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * map_test - the window of a belt: which mappings are refused, what a mapping shows, and how it
- * ends.
+ * map_test - the window of a belt: which mappings are refused, what one shows, and how it ends.
  *
  * Which entries get a slot, and how they leave it: tests/kunit/slot_test.c. What a reader can do
  * with a mapping: reader_test.c.

@@ -33,8 +33,7 @@ static inline bool refused_at(struct tap_place place, const char *expression, in
 }
 
 /*
- * refused(GOT, WANT, DESCRIPTION): checks that a call failed with the errno WANT and changed
- * nothing.
+ * refused(GOT, WANT, DESCRIPTION): checks that a call failed with errno WANT and changed nothing.
  */
 #define refused(got, want, description)	refused_at(TAP_HERE, #got, got, want, description)
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * service_test - wrong arguments of calls on locks, fills, requests and sums; rights that all calls
- * need.
+ * service_test - wrong arguments of calls on locks, fills, requests and sums; rights that all need.
  *
  * Bad addresses; lengths, flags, times and reserved fields out of range; missing rights;
  * belts that cannot hold locks or are destroyed: each call fails with its errno and leaves

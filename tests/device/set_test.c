@@ -102,8 +102,7 @@ static int full_belt(void)
 }
 
 /*
- * The number of entries that do not have the time left that is expected @gone ms after the
- * put.
+ * The number of entries whose time left, @gone ms after the put, is not the expected one.
  */
 static unsigned int wrong_entries(int belt, __u64 gone)
 {

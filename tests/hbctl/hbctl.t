@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# hbctl.t - all commands of hbctl on /dev/hashbelt, as root, but those with a test of their
-# own.
+# hbctl.t - all commands of hbctl on /dev/hashbelt, as root, but those that have their own test.
 # shellcheck disable=SC2016,SC2033,SC2086,SC2317 # scripts of other shells; words; functions that tap.sh calls
 set -u
 

@@ -171,38 +171,33 @@ static void a_refreshed_entry_is_evicted_after_the_others(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, has(belt, key), key % 2 == 0);
 }
 
+static int put_sized(struct hashbelt_belt *belt, unsigned int key, u32 len,
+		     struct hashbelt_item *item)
+{
+	static const u8 value[20000];
+
+	return put_bytes(belt, &key, sizeof(key), value, len, item);
+}
+
 static void a_put_that_can_never_fit_is_refused_and_evicts_nothing(struct kunit *test)
 {
 	struct hashbelt_belt *belt = one_belt(test, .policy = HASHBELT_EVICT, .max_bytes = 10000);
 	unsigned int key;
-	u8 *value = must_alloc(test, 20000);
 
 	put_many(test, belt, 0, 100);
 	/* 80 bytes for an entry, and 16 for its share of the index. */
 	KUNIT_EXPECT_EQ(test, info_of(belt).used_bytes, 9600ULL);
-	key = 500;
-	KUNIT_EXPECT_EQ(test, -ENOSPC, put_bytes(belt, &key, sizeof(key), value, 20000,
-						 &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, put_sized(belt, 500, 20000, &(struct hashbelt_item){}));
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 100ULL);
-	KUNIT_EXPECT_EQ(test, 0, put_bytes(belt, &key, sizeof(key), value, 3000,
-					   &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, 0, put_sized(belt, 500, 3000, &(struct hashbelt_item){}));
 	KUNIT_EXPECT_LE(test, info_of(belt).used_bytes, 10000ULL);
 	KUNIT_EXPECT_GE(test, entries_of(belt), 70ULL);
 	/* One that needs the whole belt fits. */
 	for (key = 0; key < 100; key++)
 		take_out(belt, key);
 	change(belt, MAX_BYTES, .max_bytes = info_of(belt).used_bytes);
-	KUNIT_EXPECT_EQ(test, 0, put_bytes(belt, &key, sizeof(key), value, 3000,
-					   &(struct hashbelt_item){}));
+	KUNIT_EXPECT_EQ(test, 0, put_sized(belt, 100, 3000, &(struct hashbelt_item){}));
 	KUNIT_EXPECT_EQ(test, entries_of(belt), 1ULL);
-}
-
-static int put_sized(struct hashbelt_belt *belt, unsigned int key, u32 len,
-		     struct hashbelt_item *item)
-{
-	static const u8 value[4000];
-
-	return put_bytes(belt, &key, sizeof(key), value, len, item);
 }
 
 /* The put makes room by evicting other entries. */
@@ -247,6 +242,9 @@ static void a_larger_put_that_does_not_fit_leaves_the_old_entry(struct kunit *te
 	KUNIT_ASSERT_EQ(test, 0, put_sized(belt, key, 600, &(struct hashbelt_item){}));
 	expire(belt, key);
 	KUNIT_ASSERT_EQ(test, 0, hb_take_events(belt, &events, SIZE_MAX, 1, true, &lost));
+	change(belt, MAX_BYTES, .max_bytes = info_of(belt).used_bytes + 95);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, put(belt, 2));
+	change(belt, MAX_BYTES, .max_bytes = 1000);
 	KUNIT_ASSERT_EQ(test, 0, put(belt, 2));
 	KUNIT_EXPECT_EQ(test, -ENOSPC, put_sized(belt, 2, 700, &(struct hashbelt_item){}));
 	KUNIT_EXPECT_TRUE(test, has(belt, 2));
@@ -568,6 +566,7 @@ static void the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned(struc
 {
 	struct shrink_control control = { .nr_to_scan = 100 };
 	struct hashbelt_belt *belt = one_belt(test), *late, *pinned;
+	struct hashbelt_fill fill = {};
 	unsigned int key;
 
 	late = still_belt(test);
@@ -588,10 +587,13 @@ static void the_shrinker_evicts_by_deadline_from_belts_that_are_not_pinned(struc
 		KUNIT_EXPECT_FALSE(test, has(belt, key));
 	control.nr_to_scan = 100000;
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 1900UL);
+	/* It looks for plain entries first, of which there are none. */
+	KUNIT_EXPECT_EQ(test, hashbelt_fill(belt, NULL, &key, sizeof(key), &fill, false), 0);
+	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), 1UL);
 	KUNIT_EXPECT_EQ(test, shrink_scan(NULL, &control), SHRINK_STOP);
 	KUNIT_EXPECT_EQ(test, entries_of(pinned), 1000ULL);
 	KUNIT_EXPECT_EQ(test, stat_of(belt, HASHBELT_STAT_PRESSURE) +
-			      stat_of(late, HASHBELT_STAT_PRESSURE), 2000ULL);
+			      stat_of(late, HASHBELT_STAT_PRESSURE), 2001ULL);
 	hashbelt_destroy(late);
 	hashbelt_destroy(pinned);
 }

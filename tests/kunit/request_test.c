@@ -47,12 +47,15 @@ static void each_client_reads_its_own_completions(struct kunit *test)
 	unsigned int i, key;
 
 	for (i = 0; i < 4; i++)
-		KUNIT_EXPECT_EQ(test, ask_for(f, i, 100 + i, keys, 2, 0), 0);
+		KUNIT_EXPECT_EQ(test, ask_for(f, i, 100 + i, keys, 2, 100000), 0);
+	hashbelt_advance(belt, SEC);
 	put(belt, 2);
 	for (i = 0; i < 4; i++) {
 		KUNIT_EXPECT_EQ(test, take_completion(f, i, &record, &key), (u32)HASHBELT_BY_PUT);
 		KUNIT_EXPECT_EQ(test, record.id, 100ULL + i);
 		KUNIT_EXPECT_EQ(test, record.sequence, 1ULL);
+		KUNIT_EXPECT_EQ(test, record.handed_ns, hashbelt_now(belt));
+		KUNIT_EXPECT_EQ(test, record.deadline_ns, record.handed_ns + 99 * SEC);
 		KUNIT_EXPECT_EQ(test, key, 2u);
 	}
 	expect_no_completion(test);

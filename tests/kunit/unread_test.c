@@ -536,7 +536,7 @@ struct shift_case {
 
 static const struct shift_case shift_cases[] = {
 	{ "two in five are not read", 600, true },
-	{ "three in ten are not read", 450, false },
+	{ "a third but one is not read", 499, false },
 };
 
 KUNIT_ARRAY_PARAM_DESC(shift, shift_cases, name);
